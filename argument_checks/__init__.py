@@ -1,0 +1,120 @@
+"""Checks of arguments that every package shares: each returns the checked value or says what to do."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Collection
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "distribution",
+    "finite_array",
+    "generator",
+    "nonnegative",
+    "one_of",
+    "open_probability",
+    "positive",
+    "positive_integer",
+    "probability",
+]
+
+_Choice = TypeVar("_Choice")
+
+
+def _real(value: Any, name: str) -> float:
+    """Return `value` as a finite float, or raise."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"`{name}` must be a real number, got {value!r} ({type(value).__name__}).")
+    if not math.isfinite(value):
+        raise ValueError(f"`{name}` must be finite, got {value!r}.")
+    return float(value)
+
+
+def positive(value: Any, name: str) -> float:
+    """Return `value` as a float, which must be finite and above zero."""
+    number = _real(value, name)
+    if number <= 0:
+        raise ValueError(f"`{name}` must be positive, got {value!r}.")
+    return number
+
+
+def nonnegative(value: Any, name: str) -> float:
+    """Return `value` as a float, which must be finite and not below zero."""
+    number = _real(value, name)
+    if number < 0:
+        raise ValueError(f"`{name}` must not be negative, got {value!r}.")
+    return number
+
+
+def positive_integer(value: Any, name: str) -> int:
+    """Return `value` as an int, which must be a whole number of at least one."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"`{name}` must be a whole number, got {value!r} ({type(value).__name__}).")
+    if value < 1:
+        raise ValueError(f"`{name}` must be at least 1, got {value!r}.")
+    return int(value)
+
+
+def probability(value: Any, name: str) -> float:
+    """Return `value` as a float in (0, 1]."""
+    number = _real(value, name)
+    if not 0 < number <= 1:
+        raise ValueError(f"`{name}` must lie in (0, 1], got {value!r}.")
+    return number
+
+
+def open_probability(value: Any, name: str) -> float:
+    """Return `value` as a float in (0, 1), both ends excluded."""
+    number = _real(value, name)
+    if not 0 < number < 1:
+        raise ValueError(f"`{name}` must lie strictly between 0 and 1, got {value!r}.")
+    return number
+
+
+def finite_array(value: Any, name: str, ndim: int) -> NDArray[np.float64]:
+    """Return `value` as a non-empty float array with `ndim` axes and without NaN or infinity."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` must be an array of numbers, got {type(value)!r}.") from error
+    if array.ndim != ndim:
+        raise ValueError(f"`{name}` must have {ndim} axes, got shape {array.shape}.")
+    if array.size == 0:
+        raise ValueError(f"`{name}` must not be empty, got shape {array.shape}.")
+    if not np.isfinite(array).all():
+        bad = int(array.size - np.isfinite(array).sum())
+        raise ValueError(f"`{name}` must be finite, got {bad} NaN or infinite entries; remove them.")
+    return array
+
+
+def distribution(value: Any, name: str) -> NDArray[np.float64]:
+    """Return `value` as a vector of positive probabilities that sum to one."""
+    array = finite_array(value, name, 1)
+    if (array <= 0).any():
+        raise ValueError(f"`{name}` must be positive everywhere, got {array.min()!r}.")
+    # A sum of at most 1e6 rounded terms is off by less than 1e-9; more is a vector not normalised.
+    if abs(array.sum() - 1) > 1e-9:
+        raise ValueError(f"`{name}` must sum to 1, got {array.sum()!r}; divide it by its sum.")
+    return array
+
+
+def one_of(value: _Choice, name: str, choices: Collection[_Choice]) -> _Choice:
+    """Return `value`, which must be among `choices`."""
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"`{name}` must be one of {listed}, got {value!r}.")
+    return value
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Return `rng`, which must be a numpy Generator; there is no global seed."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(
+            f"`rng` must be a numpy Generator, got {type(rng).__name__}; "
+            "make one with numpy.random.default_rng(seed)."
+        )
+    return rng
