@@ -1,4 +1,4 @@
-"""Checks of arguments that every package shares: each returns the checked value or says what to do."""
+"""Checks of arguments that all packages share: each returns the value or says what to do."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ def finite_array(value: Any, name: str, ndim: int) -> NDArray[np.float64]:
         raise ValueError(f"`{name}` must not be empty, got shape {array.shape}.")
     if not np.isfinite(array).all():
         bad = int(array.size - np.isfinite(array).sum())
-        raise ValueError(f"`{name}` must be finite, got {bad} NaN or infinite entries; remove them.")
+        raise ValueError(
+            f"`{name}` must be finite, got {bad} NaN or infinite entries; remove them."
+        )
     return array
 
 

@@ -1,0 +1,390 @@
+"""Laws of the feature vector x, with exact moments and sums whose cost does not depend on n."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argument_checks import finite_array, generator, open_probability, positive, positive_integer
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+# Rows drawn at once where a sum has to be simulated point by point: bounds the memory, not the law.
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    r"""What a bound may ask of the law of x.
+
+    Parameters
+    ----------
+    second_moment : float
+        :math:`\Sigma = E|x|^2`.
+    top_eigenvalue : float
+        :math:`\sigma_1 = |E xx^T|_2`.
+    proxy : float or None
+        An :math:`\eta^2` with :math:`E\cosh\langle x, v\rangle \le \exp(\eta^2|v|^2/2)` for all v:
+        the sub-Gaussian proxy of the symmetrised x.  None when there is none.
+    radius : float
+        Almost-sure bound of :math:`|x|`, infinity when there is none.
+    centred : bool
+        Whether :math:`E x = 0`.
+
+    Notes
+    -----
+    Paper: Theorem 4, whose third condition is about x itself and so forces E x = 0; its proof
+    needs the condition for the symmetrised x only.
+    """
+
+    second_moment: float
+    top_eigenvalue: float
+    proxy: float | None
+    radius: float
+    centred: bool
+
+
+class FeatureLaw(Protocol):
+    """A law of x in R^d."""
+
+    @property
+    def n_features(self) -> int:
+        """Dimension d."""
+
+    @property
+    def moments(self) -> Moments:
+        """Exact moments."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether x and -x have one law, so that sums and signed sums have one law too."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n independent rows, shape (n, d)."""
+
+    def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
+        """Draw V, shape (d, L): column l is the signed sum of counts[l] independent points."""
+
+
+def _check_counts(counts: Counts) -> Counts:
+    """Return `counts` as a vector of whole numbers that are not negative."""
+    array = np.asarray(counts)
+    if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(
+            f"`counts` must be a non-empty vector of whole numbers, got shape {array.shape} "
+            f"of {array.dtype}."
+        )
+    if (array < 0).any():
+        raise ValueError(f"`counts` must not be negative, got {array.min()}.")
+    return array.astype(np.int64)
+
+
+def _sign_sums(counts: Counts, n_rows: int, rng: np.random.Generator) -> Array:
+    """Draw, for each row, the sum of counts[l] independent signs, shape (n_rows, L)."""
+    heads = rng.binomial(counts, 0.5, size=(n_rows, counts.size))
+    return np.asarray(2.0 * heads - counts)
+
+
+def _simulated_signed_sums(law: FeatureLaw, counts: Counts, rng: np.random.Generator) -> Array:
+    """Draw V point by point, for laws without a closed form; the cost grows with sum(counts)."""
+    sums = np.zeros((counts.size, law.n_features))
+    edges = np.cumsum(counts)
+    for begin in range(0, int(edges[-1]), _CHUNK):
+        end = min(begin + _CHUNK, int(edges[-1]))
+        columns = np.searchsorted(edges, np.arange(begin, end), side="right")
+        signs = rng.choice([-1.0, 1.0], size=end - begin)
+        np.add.at(sums, columns, signs[:, None] * law.sample(end - begin, rng))
+    return sums.T
+
+
+@dataclass(frozen=True, slots=True)
+class IsotropicGaussian:
+    """Gaussian x with covariance I/d, so that E|x|^2 = 1; covariance I when not `normalised`.
+
+    Paper: Theorem 4.
+    """
+
+    n_features: int
+    normalised: bool = True
+
+    def __post_init__(self) -> None:
+        positive_integer(self.n_features, "n_features")
+
+    @property
+    def _variance(self) -> float:
+        return 1 / self.n_features if self.normalised else 1.0
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether x and -x have one law: yes."""
+        return True
+
+    @property
+    def moments(self) -> Moments:
+        """Exact moments; the proxy of a Gaussian is its variance."""
+        variance = self._variance
+        return Moments(variance * self.n_features, variance, variance, math.inf, centred=True)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n independent rows, shape (n, d)."""
+        size = (positive_integer(n, "n"), self.n_features)
+        return generator(rng).normal(scale=math.sqrt(self._variance), size=size)
+
+    def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
+        """Draw V = G diag(sqrt(counts)), shape (d, L), at a cost free of n."""
+        scales = np.sqrt(self._variance * _check_counts(counts))
+        noise = generator(rng).normal(size=(self.n_features, scales.size))
+        return np.asarray(noise * scales)
+
+
+@dataclass(frozen=True, slots=True)
+class AnisotropicGaussian:
+    """Gaussian x with independent coordinates whose variances are `spectrum`."""
+
+    spectrum: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        values = finite_array(self.spectrum, "spectrum", 1)
+        if (values <= 0).any():
+            raise ValueError(f"`spectrum` must be positive everywhere, got {values.min()!r}.")
+        object.__setattr__(self, "spectrum", tuple(values.tolist()))
+
+    @property
+    def n_features(self) -> int:
+        """Dimension d."""
+        return len(self.spectrum)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether x and -x have one law: yes."""
+        return True
+
+    @property
+    def moments(self) -> Moments:
+        """Exact moments; the proxy is the largest variance."""
+        top = max(self.spectrum)
+        return Moments(math.fsum(self.spectrum), top, top, math.inf, centred=True)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n independent rows, shape (n, d)."""
+        size = (positive_integer(n, "n"), self.n_features)
+        return generator(rng).normal(size=size) * np.sqrt(self.spectrum)
+
+    def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
+        """Draw V = S^(1/2) G diag(sqrt(counts)), shape (d, L), at a cost free of n."""
+        scales = np.sqrt(_check_counts(counts))
+        noise = generator(rng).normal(size=(self.n_features, scales.size))
+        return np.sqrt(self.spectrum)[:, None] * noise * scales
+
+
+@dataclass(frozen=True, slots=True)
+class RademacherVectors:
+    """x = r/sqrt(d) with independent signs r: isotropic, |x| = 1, sub-Gaussian with proxy 1/d.
+
+    Paper: Claim 8, whose 2/d for the proxy is twice the smallest one.
+    """
+
+    n_features: int
+
+    def __post_init__(self) -> None:
+        positive_integer(self.n_features, "n_features")
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether x and -x have one law: yes."""
+        return True
+
+    @property
+    def moments(self) -> Moments:
+        """Exact moments; the proxy follows from cosh(t) <= exp(t^2/2) and equals the variance."""
+        return Moments(1.0, 1 / self.n_features, 1 / self.n_features, 1.0, centred=True)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n independent rows, shape (n, d)."""
+        size = (positive_integer(n, "n"), self.n_features)
+        signs = generator(rng).integers(0, 2, size=size, dtype=np.int8)
+        return np.asarray((2.0 * signs - 1) / math.sqrt(self.n_features))
+
+    def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
+        """Draw V, whose entries are centred binomials over sqrt(d), at a cost free of n."""
+        sums = _sign_sums(_check_counts(counts), self.n_features, generator(rng))
+        return sums / math.sqrt(self.n_features)
+
+
+@dataclass(frozen=True, slots=True)
+class RankOne:
+    """x = zeta mu with a random sign zeta and the fixed unit vector mu = (1, ..., 1)/sqrt(d).
+
+    Paper: Claim 7.
+    """
+
+    n_features: int
+
+    def __post_init__(self) -> None:
+        positive_integer(self.n_features, "n_features")
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether x and -x have one law: yes."""
+        return True
+
+    @property
+    def direction(self) -> Array:
+        """The unit vector mu."""
+        return np.full(self.n_features, 1 / math.sqrt(self.n_features))
+
+    @property
+    def moments(self) -> Moments:
+        """Exact moments: all of E|x|^2 = 1 lies in one direction."""
+        return Moments(1.0, 1.0, 1.0, 1.0, centred=True)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n independent rows, shape (n, d)."""
+        signs = generator(rng).choice([-1.0, 1.0], size=positive_integer(n, "n"))
+        return np.outer(signs, self.direction)
+
+    def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
+        """Draw V = mu v^T with v_l a sum of counts[l] signs, at a cost free of n."""
+        return np.outer(self.direction, _sign_sums(_check_counts(counts), 1, generator(rng))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class NonNegative:
+    r"""x = |g|/sqrt(d) with g standard normal: a negative control, as counts and frequencies are.
+
+    Notes
+    -----
+    :math:`E xx^T = ((1-2/\pi) I + (2/\pi) 11^T)/d`.  With :math:`2\Phi(a) \le
+    \exp(a\sqrt{2/\pi})`, the symmetrised x has the proxy :math:`1/d + 2/\pi`; x itself, not
+    being centred, has none.
+    """
+
+    n_features: int
+
+    def __post_init__(self) -> None:
+        positive_integer(self.n_features, "n_features")
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether x and -x have one law: no."""
+        return False
+
+    @property
+    def moments(self) -> Moments:
+        """Exact moments; the top eigenvalue is about 0.64 whatever d is."""
+        bulk = (1 - 2 / math.pi) / self.n_features
+        return Moments(
+            1.0, bulk + 2 / math.pi, 1 / self.n_features + 2 / math.pi, math.inf, centred=False
+        )
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n independent rows, shape (n, d)."""
+        size = (positive_integer(n, "n"), self.n_features)
+        return np.abs(generator(rng).normal(size=size)) / math.sqrt(self.n_features)
+
+    def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
+        """Draw V point by point: the coordinates of a point share its sign."""
+        return _simulated_signed_sums(self, _check_counts(counts), generator(rng))
+
+
+@dataclass(frozen=True, slots=True)
+class HeavyTailed:
+    """Independent Student coordinates scaled to E|x|^2 = 1: a negative control without any proxy.
+
+    Parameters
+    ----------
+    n_features : int
+        Dimension d.
+    degrees : float
+        Degrees of freedom, above 2 so that the second moment exists.
+    """
+
+    n_features: int
+    degrees: float = 3.0
+
+    def __post_init__(self) -> None:
+        positive_integer(self.n_features, "n_features")
+        if positive(self.degrees, "degrees") <= 2:
+            raise ValueError(
+                f"`degrees` must be above 2, or E|x|^2 does not exist, got {self.degrees!r}."
+            )
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether x and -x have one law: yes."""
+        return True
+
+    @property
+    def moments(self) -> Moments:
+        """Exact moments; no exponential moment exists."""
+        return Moments(1.0, 1 / self.n_features, None, math.inf, centred=True)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n independent rows, shape (n, d)."""
+        size = (positive_integer(n, "n"), self.n_features)
+        variance = self.degrees / (self.degrees - 2)
+        scale = 1 / math.sqrt(variance * self.n_features)
+        return generator(rng).standard_t(self.degrees, size=size) * scale
+
+    def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
+        """Draw V point by point: sums of Student variables have no closed form."""
+        return _simulated_signed_sums(self, _check_counts(counts), generator(rng))
+
+
+@dataclass(frozen=True, slots=True)
+class RareOutlier:
+    """x in R^1 is `typical`, but -`outlier` with a small `probability`: breaks Theorem 3 as stated.
+
+    With E|x|^2 about 1 and the linear loss, one outlier in n points turns the minimiser round, and
+    it comes more often than a sub-Gaussian tail would have it.
+
+    Paper: Theorem 3.
+    """
+
+    typical: float
+    outlier: float
+    probability: float
+
+    def __post_init__(self) -> None:
+        positive(self.typical, "typical")
+        positive(self.outlier, "outlier")
+        open_probability(self.probability, "probability")
+
+    @property
+    def n_features(self) -> int:
+        """Dimension: one."""
+        return 1
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether x and -x have one law: no."""
+        return False
+
+    @property
+    def mean(self) -> float:
+        """E x."""
+        return (1 - self.probability) * self.typical - self.probability * self.outlier
+
+    @property
+    def moments(self) -> Moments:
+        """Exact moments; a bounded x has its squared radius for a proxy."""
+        second = (1 - self.probability) * self.typical**2 + self.probability * self.outlier**2
+        radius = max(self.typical, self.outlier)
+        return Moments(second, second, radius**2, radius, centred=self.mean == 0)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n independent rows, shape (n, 1)."""
+        rare = generator(rng).random((positive_integer(n, "n"), 1)) < self.probability
+        return np.where(rare, -self.outlier, self.typical)
+
+    def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
+        """Draw V from the numbers of outliers and of signs, at a cost free of n."""
+        checked = _check_counts(counts)
+        rare = generator(rng).binomial(checked, self.probability)
+        sums = _sign_sums(checked - rare, 1, rng) * self.typical
+        return np.asarray(sums - _sign_sums(rare, 1, rng) * self.outlier)

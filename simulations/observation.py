@@ -1,0 +1,190 @@
+"""Which labels of which points are seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argument_checks import (
+    distribution,
+    generator,
+    nonnegative,
+    open_probability,
+    positive_integer,
+    probability,
+)
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+class Entries(NamedTuple):
+    """Distinct observed entries; an entry seen twice stands once, with weight 2."""
+
+    rows: Counts
+    columns: Counts
+    weights: Array
+
+
+class Observation(Protocol):
+    """A law of the observed set Omega."""
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels L."""
+
+    @property
+    def labels_per_point(self) -> float:
+        """Expected number s of observed labels a point: risks are sums divided by n s."""
+
+    @property
+    def probabilities(self) -> Array:
+        """Law p_l of one observed slot, shape (L,)."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> Entries:
+        """Draw the observed entries of n points."""
+
+    def counts(self, n: int, rng: np.random.Generator) -> Counts:
+        """Draw how often each label is met when every point shows one slot, shape (L,)."""
+
+
+def _merge(rows: Counts, columns: Counts, n_labels: int) -> Entries:
+    """Merge repeated entries into one with their number as weight, sorted by row, then column."""
+    cells, weights = np.unique(rows * n_labels + columns, return_counts=True)
+    return Entries(cells // n_labels, cells % n_labels, weights.astype(np.float64))
+
+
+def _slot_counts(n: int, probabilities: Array, rng: np.random.Generator) -> Counts:
+    """Draw multinomial label counts; `n` may be as large as 2^62."""
+    return generator(rng).multinomial(positive_integer(n, "n"), probabilities)
+
+
+@dataclass(frozen=True, slots=True)
+class UniformLabels:
+    """`labels_per_point` labels a point, uniformly, with or without replacement.
+
+    Paper: Section 4.
+    """
+
+    n_labels: int
+    labels_per_point: int = 1
+    replace: bool = False
+
+    def __post_init__(self) -> None:
+        positive_integer(self.n_labels, "n_labels")
+        positive_integer(self.labels_per_point, "labels_per_point")
+        if not self.replace and self.labels_per_point > self.n_labels:
+            raise ValueError(
+                f"`labels_per_point` must not exceed the {self.n_labels} labels without "
+                f"replacement, got {self.labels_per_point}; set replace=True or ask for fewer."
+            )
+
+    @property
+    def probabilities(self) -> Array:
+        """Law of one observed slot: uniform."""
+        return np.full(self.n_labels, 1 / self.n_labels)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Entries:
+        """Draw the observed entries of n points."""
+        shape = (positive_integer(n, "n"), self.labels_per_point)
+        rows = np.repeat(np.arange(n, dtype=np.int64), self.labels_per_point)
+        if self.replace or self.labels_per_point == 1:
+            columns = generator(rng).integers(0, self.n_labels, size=shape)
+        else:
+            ranks = generator(rng).random((n, self.n_labels))
+            columns = np.argpartition(ranks, self.labels_per_point - 1, axis=1)
+            columns = columns[:, : self.labels_per_point].astype(np.int64)
+        return _merge(rows, columns.ravel(), self.n_labels)
+
+    def counts(self, n: int, rng: np.random.Generator) -> Counts:
+        """Draw how often each label is met when every point shows one slot."""
+        return _slot_counts(n, self.probabilities, rng)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedLabels:
+    """`labels_per_point` labels a point drawn from any law, always with replacement.
+
+    Without replacement the marginals would no longer be the given law.
+
+    Paper: Theorem 6.
+    """
+
+    law: tuple[float, ...]
+    labels_per_point: int = 1
+
+    def __post_init__(self) -> None:
+        checked = distribution(self.law, "law")
+        object.__setattr__(self, "law", tuple(checked.tolist()))
+        positive_integer(self.labels_per_point, "labels_per_point")
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels L."""
+        return len(self.law)
+
+    @property
+    def probabilities(self) -> Array:
+        """Law of one observed slot."""
+        return np.asarray(self.law)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Entries:
+        """Draw the observed entries of n points."""
+        size = positive_integer(n, "n") * self.labels_per_point
+        columns = generator(rng).choice(self.n_labels, size=size, p=self.probabilities)
+        rows = np.repeat(np.arange(n, dtype=np.int64), self.labels_per_point)
+        return _merge(rows, columns, self.n_labels)
+
+    def counts(self, n: int, rng: np.random.Generator) -> Counts:
+        """Draw how often each label is met when every point shows one slot."""
+        return _slot_counts(n, self.probabilities, rng)
+
+
+@dataclass(frozen=True, slots=True)
+class BernoulliEntries:
+    """Every entry is seen with probability `rate`, independently of the others."""
+
+    n_labels: int
+    rate: float
+
+    def __post_init__(self) -> None:
+        positive_integer(self.n_labels, "n_labels")
+        probability(self.rate, "rate")
+
+    @property
+    def labels_per_point(self) -> float:
+        """Expected number of observed labels a point."""
+        return self.rate * self.n_labels
+
+    @property
+    def probabilities(self) -> Array:
+        """Law of one observed slot: uniform."""
+        return np.full(self.n_labels, 1 / self.n_labels)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Entries:
+        """Draw the observed entries of n points; there may be none."""
+        seen = generator(rng).random((positive_integer(n, "n"), self.n_labels)) < self.rate
+        rows, columns = (index.astype(np.int64) for index in np.nonzero(seen))
+        return Entries(rows, columns, np.ones(rows.size))
+
+    def counts(self, n: int, rng: np.random.Generator) -> Counts:
+        """Draw how often each label is met when every point shows one slot."""
+        return _slot_counts(n, self.probabilities, rng)
+
+
+def zipf(n_labels: int, exponent: float) -> tuple[float, ...]:
+    """Return the law p_l proportional to l^(-exponent) on `n_labels` labels."""
+    ranks = np.arange(1, positive_integer(n_labels, "n_labels") + 1)
+    weights = ranks ** -nonnegative(exponent, "exponent")
+    return tuple((weights / weights.sum()).tolist())
+
+
+def heavy_label(n_labels: int, share: float) -> tuple[float, ...]:
+    """Return the law that gives the first label `share` and spreads the rest evenly."""
+    if positive_integer(n_labels, "n_labels") < 2:
+        raise ValueError(f"`n_labels` must be at least 2 beside a heavy label, got {n_labels}.")
+    rest = (1 - open_probability(share, "share")) / (n_labels - 1)
+    return (float(share), *([rest] * (n_labels - 1)))
