@@ -1,0 +1,95 @@
+"""A scenario joins a feature law, a label model and an observation pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argument_checks import generator, positive_integer
+from simulations.features import FeatureLaw, RademacherVectors
+from simulations.labels import AllOnes, LabelModel, LinearLabels, LogisticLabels, Planted
+from simulations.observation import Observation
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """n points and their observed labels: entry e is label columns[e] of point rows[e]."""
+
+    X: Array
+    rows: Counts
+    columns: Counts
+    values: Array
+    weights: Array
+    n_labels: int
+    labels_per_point: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scenario:
+    """A synthetic world: x from `features`, y given x from `labels`, seen as `observation` says."""
+
+    features: FeatureLaw
+    labels: LabelModel
+    observation: Observation
+
+    def __post_init__(self) -> None:
+        if self.labels.n_labels != self.observation.n_labels:
+            raise ValueError(
+                f"`labels` and `observation` must agree on the number of labels, got "
+                f"{self.labels.n_labels} and {self.observation.n_labels}."
+            )
+        if isinstance(self.labels, LinearLabels | LogisticLabels):
+            rows = self.labels.Z.shape[0]
+            if rows != self.features.n_features:
+                raise ValueError(
+                    f"`labels.Z` must have one row a feature ({self.features.n_features}), "
+                    f"got {rows}."
+                )
+        if isinstance(self.labels, Planted) and not isinstance(self.features, RademacherVectors):
+            raise ValueError(
+                f"Planted labels need RademacherVectors, got {type(self.features).__name__}."
+            )
+
+    def sample(self, n: int, rng: np.random.Generator) -> Sample:
+        """Draw n points and their observed labels."""
+        X = self.features.sample(positive_integer(n, "n"), generator(rng))
+        rows, columns, weights = self.observation.draw(n, rng)
+        values = self.labels.draw(X, rows, columns, rng)
+        return Sample(
+            X,
+            rows,
+            columns,
+            values,
+            weights,
+            self.labels.n_labels,
+            float(self.observation.labels_per_point),
+        )
+
+    def label_sums(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw V = sum over observed entries of w y x e_l^T, shape (d, L).
+
+        It is all that the linear loss asks of a sample.  With one label a point the cost is free
+        of n for planted labels, and for all-ones labels with a symmetric law of x.
+        """
+        if self.observation.labels_per_point == 1:
+            if isinstance(self.labels, Planted):
+                counts = self.observation.counts(n, rng)
+                return self.labels.label_sums(self.features.n_features, counts, rng)
+            if isinstance(self.labels, AllOnes) and self.features.symmetric:
+                return self.features.signed_sums(self.observation.counts(n, rng), rng)
+        return _direct_label_sums(self.sample(n, rng))
+
+
+def _direct_label_sums(sample: Sample) -> Array:
+    """Sum w y x e_l^T over the entries of a sample."""
+    import scipy.sparse as sp
+
+    shape = (sample.X.shape[0], sample.n_labels)
+    weighted = sample.weights * sample.values
+    labels = sp.csr_array((weighted, (sample.rows, sample.columns)), shape=shape)
+    return np.asarray(labels.T @ sample.X).T
