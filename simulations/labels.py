@@ -109,6 +109,7 @@ class Planted:
         counts : array of int, shape (L,)
             Points that show each label.
         rng : Generator
+            Source of randomness.
 
         Returns
         -------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import generator, positive_integer
@@ -87,8 +88,6 @@ class Scenario:
 
 def _direct_label_sums(sample: Sample) -> Array:
     """Sum w y x e_l^T over the entries of a sample."""
-    import scipy.sparse as sp
-
     shape = (sample.X.shape[0], sample.n_labels)
     weighted = sample.weights * sample.values
     labels = sp.csr_array((weighted, (sample.rows, sample.columns)), shape=shape)

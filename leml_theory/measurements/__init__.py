@@ -1,0 +1,30 @@
+"""What a cell measures: one pure function a kind, from parameters and randomness to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from argument_checks import one_of
+from leml_theory.cells import Cell
+from leml_theory.measurements.averages import rademacher, slots
+from leml_theory.measurements.minimisers import erm
+from leml_theory.measurements.planted import clipped, fixed_planted, outlier, worst_planted
+from leml_theory.measurements.records import Parameters, Record
+
+MEASUREMENTS: dict[str, Callable[[Parameters, np.random.Generator], list[Record]]] = {
+    "rademacher": rademacher,
+    "slots": slots,
+    "worst planted": worst_planted,
+    "fixed planted": fixed_planted,
+    "clipped": clipped,
+    "outlier": outlier,
+    "erm": erm,
+}
+
+
+def measure(cell: Cell) -> list[Record]:
+    """Run the measurement that the cell names, with the cell's own randomness."""
+    run = MEASUREMENTS[one_of(cell.kind, "kind", MEASUREMENTS)]
+    return run(cell.parameters, cell.rng())
