@@ -9,7 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from leml_theory import sharp
+from leml_theory.complexity import Estimate, rademacher_averages, spectral_norms
 from leml_theory.measurements.records import Parameters, Record, record
+from leml_theory.setting import BALLS
 from leml_theory.worlds import feature_law, observation_of
 from simulations import (
     AllOnes,
@@ -23,17 +25,9 @@ from simulations import (
 
 Array = NDArray[np.float64]
 
-BALLS = ("trace", "frobenius")
 # Label counts over which a prediction is averaged; it varies little from one to the next.
 _COUNT_DRAWS = 32
 _LABEL_DRAWS = 8
-
-
-def dual_norms(V: Array) -> tuple[float, float]:
-    """Return the spectral and the Frobenius norm of V: the support of the two unit balls."""
-    gram = V @ V.T if V.shape[0] <= V.shape[1] else V.T @ V
-    top = float(np.linalg.eigvalsh(gram)[-1])
-    return math.sqrt(max(top, 0.0)), math.sqrt(float(np.trace(gram)))
 
 
 def rademacher(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
@@ -47,13 +41,11 @@ def rademacher(parameters: Parameters, rng: np.random.Generator) -> list[Record]
     law = feature_law(parameters["law"], parameters["d"])
     seen = observation_of(parameters["skew"], parameters["L"])
     n = int(parameters["n"])
-    draws = np.array(
-        [dual_norms(law.signed_sums(seen.counts(n, rng), rng)) for _ in range(parameters["draws"])]
-    )
+    measured = rademacher_averages(law, seen, n, draws=int(parameters["draws"]), rng=rng)
     predicted = predicted_averages(law, seen, n, rng)
     return [
-        record("rademacher average", ball, parameters, draws[:, j] / n, predicted=predicted[ball])
-        for j, ball in enumerate(BALLS)
+        record("rademacher average", ball, parameters, measured[ball], predicted=predicted[ball])
+        for ball in BALLS
     ]
 
 
@@ -87,19 +79,18 @@ def slots(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     d, n_labels, n, s = (int(parameters[name]) for name in ("d", "L", "n", "s"))
     labels = AllOnes(n_labels) if parameters["labels"] == "all-ones" else RandomSigns(n_labels)
     world = Scenario(feature_law(parameters["law"], d), labels, UniformLabels(n_labels, s))
-    draws = np.array(
-        [dual_norms(world.label_sums(n, rng)) for _ in range(int(parameters["draws"]))]
-    )
+    sums = np.array([world.label_sums(n, rng) for _ in range(int(parameters["draws"]))])
+    norms = {"trace": spectral_norms(sums), "frobenius": np.linalg.norm(sums, axis=(1, 2))}
     predicted = _predicted_slots(world, n, rng)
     return [
         record(
             "supremum deviation",
             ball,
             parameters,
-            draws[:, j] / (n * s),
+            Estimate.of(norms[ball] / (n * s)),
             predicted=predicted[ball],
         )
-        for j, ball in enumerate(BALLS)
+        for ball in BALLS
     ]
 
 

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import LOSSES, FrobeniusBall, Problem, TraceBall, minimise
+from leml_theory.complexity import Estimate
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.risk import minimum_risk, population_risk
+from leml_theory.setting import BALLS
 from leml_theory.worlds import feature_law, label_model, observation_of
 from simulations import LinearLabels, Sample, Scenario
 
@@ -41,17 +43,16 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     """
     trials = [_trial(parameters, rng) for _ in range(int(parameters["draws"]))]
     rows = []
-    for ball in ("trace", "frobenius"):
+    for ball in BALLS:
         excess, gap, certificate, radius = np.array([trial[ball] for trial in trials]).T
         common = {"certificate_gap": float(certificate.max()), "radius": float(radius.mean())}
         common |= {"radius_factor": float(parameters["radius"])}
-        rows.append(record("excess risk", ball, parameters, excess, **common))
-        rows.append(record("generalisation gap", ball, parameters, gap, **common))
+        rows.append(record("excess risk", ball, parameters, Estimate.of(excess), **common))
+        rows.append(record("generalisation gap", ball, parameters, Estimate.of(gap), **common))
     if parameters["labels"] == "shared":
         pooled = np.array([trial["pooled"][0] for trial in trials])
-        rows.append(
-            record("excess risk", "pooled", parameters, pooled, predicted=_pooled(parameters))
-        )
+        estimate, predicted = Estimate.of(pooled), _pooled(parameters)
+        rows.append(record("excess risk", "pooled", parameters, estimate, predicted=predicted))
     return rows
 
 

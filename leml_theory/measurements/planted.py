@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from leml_theory import sharp
+from leml_theory.complexity import Estimate
 from leml_theory.measurements.records import Parameters, Record, record
+from leml_theory.setting import BALLS
 from leml_theory.worlds import observation_of
 from simulations import Observation, Planted, RareOutlier, UniformLabels
 
@@ -90,7 +92,7 @@ def worst_planted(parameters: Parameters, rng: np.random.Generator) -> list[Reco
     head = parameters["skew"] != "uniform"
     unit = _signal(1.0, d, seen, head).strength
     rows = []
-    for j, ball in enumerate(("trace", "frobenius")):
+    for j, ball in enumerate(BALLS):
         strengths = np.minimum(_candidates(ball, parameters) / math.sqrt(n), unit)
         signals = [_signal(theta / unit, d, seen, head) for theta in strengths]
         choice = _excess_draws(signals, seen, parameters, rng)[:, :, j].mean(axis=0)
@@ -101,7 +103,7 @@ def worst_planted(parameters: Parameters, rng: np.random.Generator) -> list[Reco
                 "excess risk",
                 ball,
                 parameters,
-                draws,
+                Estimate.of(draws),
                 labels="worst planted",
                 signal=float(worst.strength),
                 predicted=_predicted_worst(ball, parameters, head),
@@ -144,12 +146,12 @@ def fixed_planted(parameters: Parameters, rng: np.random.Generator) -> list[Reco
             "excess risk",
             ball,
             parameters,
-            draws[:, j],
+            Estimate.of(draws[:, j]),
             labels="planted",
             signal=signal.strength,
             predicted=predicted[ball],
         )
-        for j, ball in enumerate(("trace", "frobenius"))
+        for j, ball in enumerate(BALLS)
     ]
 
 
@@ -173,7 +175,7 @@ def clipped(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
             "excess risk",
             "trace",
             {**parameters, "d": 1, "radius": math.sqrt(n_labels)},
-            draws,
+            Estimate.of(draws),
             labels="planted",
             loss="clipped linear",
             signal=bias,
@@ -202,7 +204,8 @@ def outlier(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
             "frequency above Theorem 3",
             "trace",
             {**parameters, "d": 1, "L": 1},
-            exceeds,
+            Estimate.of(exceeds),
+            delta=delta,
             law="rare outlier",
             signal=excess / promised,
             predicted=1 - (1 - law.probability) ** n,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leml_theory.complexity import Estimate
 from leml_theory.worlds import observation_of
 
 Parameters = Mapping[str, Any]
@@ -16,13 +13,9 @@ Record = dict[str, Any]
 
 
 def record(
-    quantity: str,
-    ball: str,
-    parameters: Parameters,
-    draws: NDArray[np.float64],
-    **more: Any,
+    quantity: str, ball: str, parameters: Parameters, estimate: Estimate, **more: Any
 ) -> Record:
-    """Return one row: the mean of `draws` with its standard error, and where it was measured.
+    """Return one row: an estimate with its standard error, and where it was measured.
 
     Parameters
     ----------
@@ -30,8 +23,8 @@ def record(
         What was measured, and for which ball.
     parameters : mapping
         The cell's parameters; law, n, d, L and so on are copied.
-    draws : array
-        Independent values of the quantity.
+    estimate : Estimate
+        Mean, standard error and number of draws.
     **more
         Further columns, such as `predicted`, or other values for the copied ones.
     """
@@ -39,9 +32,9 @@ def record(
         "quantity": quantity,
         "ball": ball,
         **place(parameters),
-        "draws": int(draws.size),
-        "value": float(draws.mean()),
-        "stderr": standard_error(draws),
+        "draws": estimate.draws,
+        "value": estimate.value,
+        "stderr": estimate.stderr,
         **more,
     }
 
@@ -62,10 +55,3 @@ def place(parameters: Parameters) -> Record:
         "P": float(observation_of(skew, n_labels).probabilities.max()),
         "radius": float(parameters.get("radius", 1.0)),
     }
-
-
-def standard_error(draws: NDArray[np.float64]) -> float:
-    """Return the standard error of the mean; NaN for a single draw, which tells nothing of it."""
-    if draws.size < 2:
-        return math.nan
-    return float(draws.std(ddof=1) / math.sqrt(draws.size))
