@@ -12,7 +12,7 @@ from leml_solver import LOSSES
 from leml_theory.bounds import COMPLEXITY_BOUNDS, paper_route_as_printed, theorem_3_as_printed
 from leml_theory.cells import Cell
 from leml_theory.experiments import Planned
-from leml_theory.rates import LEVEL, exceeds, family_z
+from leml_theory.rates import LEVEL, exceedance_test, exceeds, family_z
 from leml_theory.risk_bounds import expectation_bound
 from leml_theory.setting import BALLS, BoundValue, RiskSetting, Setting
 from leml_theory.worlds import LAWS, feature_law, observation_of
@@ -28,10 +28,10 @@ BOUNDS = {
 _FIRST = [
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s", "skew",
     "P", "radius", "radius_factor", "draws", "value", "stderr", "certificate_gap", "predicted",
-    "signal", "delta",
+    "signal", "delta", "high_probability", "exceedances",
 ]  # fmt: skip
 COLUMNS = [*_FIRST, *(c for name in BOUNDS for c in (name, f"{name}_valid")), "refused"]
-_SCALES_WITH_RADIUS = ("value", "stderr", "predicted", "radius")
+_SCALES_WITH_RADIUS = ("value", "stderr", "predicted", "radius", "high_probability")
 
 
 def results_frame(
@@ -106,24 +106,41 @@ def _risk_setting(row: Row, setting: Setting) -> RiskSetting:
 
 
 def comparisons(frame: pd.DataFrame) -> int:
-    """Return how many valid bounds stand beside a measured mean."""
-    return int(sum(frame[f"{name}_valid"].fillna(False).astype(bool).sum() for name in BOUNDS))
+    """Return how many bounds a measurement is held against: on means, and on single draws."""
+    means = sum(int(_valid(frame, name).sum()) for name in BOUNDS)
+    return means + int(frame["exceedances"].notna().sum())
+
+
+def _valid(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Return where the bound is valid; rows that no bound speaks of have none."""
+    return frame[f"{name}_valid"].eq(True)
 
 
 def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
-    """Return every valid bound that a measured mean exceeds, at a family-wise `level`.
+    """Return every valid bound that the measurements contradict, at a family-wise `level`.
 
     A bound on an expectation is violated where the mean minus z standard errors is above it, z
-    being set for the number of comparisons in the frame.
+    being set for the number of comparisons in the frame; a 1 - delta bound where the binomial law
+    makes so many draws above it that unlikely.
     """
     total = comparisons(frame)
     if total == 0:
         return []
     z = family_z(total, level)
-    found = []
-    for name in BOUNDS:
-        for _, row in frame[frame[f"{name}_valid"].fillna(False).astype(bool)].iterrows():
-            if exceeds(row["value"], row["stderr"], row[name], z):
-                place = {key: row[key] for key in _FIRST if pd.notna(row[key])}
-                found.append({**place, "bound": name, "bound_value": row[name], "z": z})
+    found = [
+        _violation(row, name, row[name])
+        for name in BOUNDS
+        for _, row in frame[_valid(frame, name)].iterrows()
+        if exceeds(row["value"], row["stderr"], row[name], z)
+    ]
+    for _, row in frame[frame["exceedances"].notna()].iterrows():
+        count, draws = int(row["exceedances"]), int(row["draws"])
+        if exceedance_test(count, draws, row["delta"], n_tests=total, level=level).violated:
+            found.append(_violation(row, "high_probability", row["high_probability"]))
     return found
+
+
+def _violation(row: pd.Series, name: str, value: float) -> Row:
+    """Return where and by what a bound is violated."""
+    place = {key: row[key] for key in _FIRST if pd.notna(row[key])}
+    return {**place, "bound": name, "bound_value": value}

@@ -59,7 +59,7 @@ def spectral_norm(n_rows: int, variances: Array) -> float:
         raise ValueError("`variances` must not be negative and not all zero.")
     values = np.sort(values[values > 0])
     if values.size == 1:
-        return math.sqrt(values[0] * n_rows) * chi_mean(n_rows)
+        return math.sqrt(float(values[0]) * n_rows) * chi_mean(n_rows)
     return _outlier_norm(n_rows, values) or _bulk_norm(n_rows, values)
 
 
@@ -83,7 +83,7 @@ def _bulk_norm(n_rows: int, values: Array) -> float:
     alpha = _edge(rows, values, share)
     ratios = values / (alpha - values)
     centre = rows * alpha + share * alpha * float(ratios.sum())
-    scale = rows ** (1 / 3) * alpha * (1 + share * float((ratios**3).sum()) / rows) ** (1 / 3)
+    scale = alpha * math.cbrt(rows + share * float((ratios**3).sum()))
     mean = centre + scale * TRACY_WIDOM_MEAN
     return math.sqrt(mean) * (1 - TRACY_WIDOM_VARIANCE * (scale / mean) ** 2 / 8)
 
@@ -167,7 +167,7 @@ def worst_trace_excess(n: int, n_features: int, n_labels: int) -> float:
     """Return the limit of the largest planted trace excess over all signals, radius 1."""
     shape = positive_integer(n_features, "n_features") * positive_integer(n_labels, "n_labels")
     ends = _WORST_ANGLE / math.sqrt(min(n_features, n_labels))
-    return max(shape**-0.25, ends) / math.sqrt(positive_integer(n, "n"))
+    return max(math.pow(shape, -0.25), ends) / math.sqrt(positive_integer(n, "n"))
 
 
 def clipped_excess(n: int, n_labels: int, bias: float) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from leml_theory.experiments.design import AGREES, Experiment, Outcome, Planned
@@ -18,7 +20,7 @@ REFUSALS = {
 def _x11(preset: str) -> list[Planned]:
     draws = 40 if preset == "quick" else 400
     place = {"d": 64, "L": 64, "n": 4096, "skew": "uniform", "draws": draws}
-    laws = {
+    laws: dict[str, dict[str, Any]] = {
         "heavy tails": {"law": "heavy-tailed"},
         "non-centred": {"law": "non-negative"},
         "n < L": {"law": "gaussian", "n": 32},

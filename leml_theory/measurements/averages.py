@@ -64,7 +64,7 @@ def predicted_averages(
     if rank_one:
         return {"trace": frobenius, "frobenius": frobenius}
     counts = [seen.counts(n, rng) for _ in range(_COUNT_DRAWS)]
-    norms = [sharp.spectral_norm(d, moments.top_eigenvalue * c) for c in counts]
+    norms = [sharp.spectral_norm(d, np.asarray(moments.top_eigenvalue * c)) for c in counts]
     return {"trace": float(np.mean(norms)) / n, "frobenius": frobenius}
 
 

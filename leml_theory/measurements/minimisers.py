@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from leml_solver import LOSSES, FrobeniusBall, Problem, TraceBall, minimise
 from leml_theory.complexity import Estimate
+from leml_theory.measurements.exceedances import exceedances
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.risk import minimum_risk, population_risk
-from leml_theory.setting import BALLS
+from leml_theory.setting import BALLS, RiskSetting, Setting
 from leml_theory.worlds import feature_law, label_model, observation_of
-from simulations import LinearLabels, Sample, Scenario
+from simulations import Sample, Scenario
 
 Array = NDArray[np.float64]
 
@@ -47,13 +48,24 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
         excess, gap, certificate, radius = np.array([trial[ball] for trial in trials]).T
         common = {"certificate_gap": float(certificate.max()), "radius": float(radius.mean())}
         common |= {"radius_factor": float(parameters["radius"])}
-        rows.append(record("excess risk", ball, parameters, Estimate.of(excess), **common))
+        above = _exceedances(ball, parameters, float(radius.max()), excess)
+        rows.append(record("excess risk", ball, parameters, Estimate.of(excess), **common, **above))
         rows.append(record("generalisation gap", ball, parameters, Estimate.of(gap), **common))
     if parameters["labels"] == "shared":
         pooled = np.array([trial["pooled"][0] for trial in trials])
         estimate, predicted = Estimate.of(pooled), _pooled(parameters)
         rows.append(record("excess risk", "pooled", parameters, estimate, predicted=predicted))
     return rows
+
+
+def _exceedances(ball: str, parameters: Parameters, radius: float, excess: Array) -> Record:
+    """Count the trials above the 1 - delta bound; none applies to the squared loss here."""
+    law = feature_law(parameters["law"], int(parameters["d"]))
+    seen = observation_of(parameters["skew"], int(parameters["L"]), int(parameters["s"]))
+    setting = Setting.of(law, seen, int(parameters["n"]), radius=radius, ball=ball)
+    label_bound = math.inf if parameters["loss"] == "squared" else 1.0
+    risk = RiskSetting.of(LOSSES[parameters["loss"]], setting, label_bound=label_bound)
+    return exceedances(setting, risk, excess)
 
 
 def _pooled(parameters: Parameters) -> float:
@@ -66,7 +78,7 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
     """Draw one world and one sample; return excess, gap, certificate gap and radius by ball."""
     d, n_labels = int(parameters["d"]), int(parameters["L"])
     labels = label_model(parameters["labels"], d, n_labels, rng)
-    seen = observation_of(parameters.get("skew", "uniform"), n_labels, parameters.get("s", 1))
+    seen = observation_of(parameters["skew"], n_labels, int(parameters["s"]))
     world = Scenario(feature_law(parameters["law"], d), labels, seen)
     sample = world.sample(int(parameters["n"]), rng)
     problem = problem_of(sample, parameters["loss"])
@@ -75,7 +87,7 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
         for name, ball in (("trace", TraceBall), ("frobenius", FrobeniusBall))
     }
     if parameters["labels"] == "shared":
-        found["pooled"] = (_pooled_excess(sample, labels),)
+        found["pooled"] = (_pooled_excess(sample, labels.Z),)
     return found
 
 
@@ -92,8 +104,8 @@ def _minimise(
     return population - least, population - problem.risk(result.Z), certificate, radius
 
 
-def _pooled_excess(sample: Sample, labels: LinearLabels) -> float:
+def _pooled_excess(sample: Sample, Z: Array) -> float:
     """Return the excess risk of one least-squares predictor fitted to all labels at once."""
     z = np.linalg.lstsq(sample.X[sample.rows], sample.values, rcond=None)[0]
-    error = z - labels.Z[:, 0]
+    error = z - Z[:, 0]
     return float(error @ error) / (2 * error.size)

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from leml_solver import LOSSES
 from leml_theory import sharp
 from leml_theory.complexity import Estimate
+from leml_theory.measurements.exceedances import exceedances
 from leml_theory.measurements.records import Parameters, Record, record
-from leml_theory.setting import BALLS
+from leml_theory.setting import BALLS, RiskSetting, Setting
 from leml_theory.worlds import observation_of
-from simulations import Observation, Planted, RareOutlier, UniformLabels
+from simulations import Observation, Planted, RademacherVectors, RareOutlier, UniformLabels
 
 Array = NDArray[np.float64]
 
@@ -107,6 +109,7 @@ def worst_planted(parameters: Parameters, rng: np.random.Generator) -> list[Reco
                 labels="worst planted",
                 signal=float(worst.strength),
                 predicted=_predicted_worst(ball, parameters, head),
+                **_exceedances(ball, d, seen, n, draws),
             )
         )
     return rows
@@ -150,9 +153,16 @@ def fixed_planted(parameters: Parameters, rng: np.random.Generator) -> list[Reco
             labels="planted",
             signal=signal.strength,
             predicted=predicted[ball],
+            **_exceedances(ball, d, seen, n, draws[:, j]),
         )
         for j, ball in enumerate(BALLS)
     ]
+
+
+def _exceedances(ball: str, d: int, seen: Observation, n: int, draws: Array) -> Record:
+    """Count the draws above the 1 - delta bound for the linear loss and Rademacher features."""
+    setting = Setting.of(RademacherVectors(d), seen, n, ball=ball)
+    return exceedances(setting, RiskSetting.of(LOSSES["linear"], setting), draws)
 
 
 def clipped(parameters: Parameters, rng: np.random.Generator) -> list[Record]:

@@ -1,0 +1,38 @@
+# make sweep   the default sweep: risks against n and L beside the bounds
+# make test    lint, types and tests
+# make bench   benchmarks, AREA=erm
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= results/sweep
+AREA ?= erm
+READY := $(VENV)/ready
+
+.PHONY: help sweep test bench clean
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+	@touch $@
+
+sweep: $(READY)
+	$(BIN)/python -m leml_theory.sweep --out $(OUT)
+
+test: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n auto
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.$(AREA) --out benchmarks/results/$(AREA).json
+
+clean:
+	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

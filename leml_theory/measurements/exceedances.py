@@ -1,0 +1,29 @@
+"""How often a bound that holds with probability 1 - delta is exceeded."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leml_theory.bounds import best_bound, complexity_bounds
+from leml_theory.measurements.records import Record
+from leml_theory.risk_bounds import bousquet_excess, gaussian_excess, mcdiarmid_excess
+from leml_theory.setting import RiskSetting, Setting
+
+
+def exceedances(setting: Setting, risk: RiskSetting, excess: NDArray[np.float64]) -> Record:
+    """Count the draws of an excess risk above the smallest valid 1 - delta bound.
+
+    Returns
+    -------
+    dict
+        The columns `delta`, `high_probability` (the bound) and `exceedances`; empty when no such
+        bound is valid.
+    """
+    average = best_bound(complexity_bounds(setting))
+    candidates = (mcdiarmid_excess, bousquet_excess, gaussian_excess)
+    bound = best_bound({f.__name__: f(setting, risk, average) for f in candidates})
+    if not bound.valid:
+        return {}
+    above = int((excess > bound.value).sum())
+    return {"delta": risk.delta, "high_probability": bound.value, "exceedances": above}
