@@ -1,0 +1,102 @@
+"""Every check accepts what it promises and says what was wrong with the rest."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import argument_checks as checks
+
+REALS = (checks.positive, checks.nonnegative, checks.probability, checks.open_probability)
+
+
+@given(st.floats(min_value=1e-300, max_value=1e300))
+def test_positive_numbers_pass_unchanged(value):
+    assert checks.positive(value, "x") == value
+    assert checks.nonnegative(value, "x") == value
+
+
+@pytest.mark.parametrize("check", REALS)
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_numbers_must_be_finite(check, value):
+    with pytest.raises(ValueError, match="`x` must be finite, got"):
+        check(value, "x")
+
+
+@pytest.mark.parametrize("check", REALS)
+@pytest.mark.parametrize("value", ["1", None, True, 1j, [1.0]])
+def test_numbers_must_be_real(check, value):
+    with pytest.raises(TypeError, match="`x` must be a real number, got"):
+        check(value, "x")
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "message"),
+    [
+        (checks.positive, 0.0, "positive"),
+        (checks.positive, -0.5, r"positive, got -0\.5"),
+        (checks.nonnegative, -1e-300, "not be negative"),
+        (checks.probability, 0.0, r"\(0, 1\]"),
+        (checks.probability, 1.5, r"\(0, 1\]"),
+        (checks.open_probability, 1.0, "strictly between"),
+        (checks.positive_integer, 0, "at least 1"),
+    ],
+)
+def test_range_errors_name_the_range_and_the_value(check, value, message):
+    with pytest.raises(ValueError, match=message):
+        check(value, "x")
+
+
+@pytest.mark.parametrize("value", [1.0, "3", True, np.float64(2)])
+def test_whole_numbers_are_not_guessed_from_others(value):
+    with pytest.raises(TypeError, match="whole number"):
+        checks.positive_integer(value, "n")
+
+
+def test_numpy_integers_are_whole_numbers():
+    assert checks.positive_integer(np.int32(7), "n") == 7
+
+
+@pytest.mark.parametrize(
+    ("value", "ndim", "message"),
+    [
+        ([[1.0]], 1, "must have 1 axes"),
+        ([], 1, "must not be empty"),
+        ([1.0, math.nan], 1, "1 NaN or infinite"),
+    ],
+)
+def test_arrays_are_refused_by_reason(value, ndim, message):
+    with pytest.raises(ValueError, match=message):
+        checks.finite_array(value, "X", ndim)
+
+
+def test_arrays_of_words_are_refused():
+    with pytest.raises(TypeError, match="array of numbers"):
+        checks.finite_array(["a"], "X", 1)
+
+
+@given(st.lists(st.floats(min_value=1e-3, max_value=1), min_size=1, max_size=50))
+def test_a_normalised_vector_is_a_distribution(weights):
+    law = np.array(weights) / np.sum(weights)
+    assert np.array_equal(checks.distribution(law, "p"), law)
+
+
+@pytest.mark.parametrize(
+    ("law", "message"), [([0.5, 0.6], "sum to 1"), ([1.0, 0.0], "positive everywhere")]
+)
+def test_other_vectors_are_no_distribution(law, message):
+    with pytest.raises(ValueError, match=message):
+        checks.distribution(law, "p")
+
+
+def test_choices_are_listed():
+    with pytest.raises(ValueError, match="one of 'a', 'b', got 'c'"):
+        checks.one_of("c", "letter", ["a", "b"])
+
+
+@pytest.mark.parametrize("rng", [0, None, np.random.RandomState(0)])
+def test_only_a_generator_is_a_source_of_randomness(rng):
+    with pytest.raises(TypeError, match="default_rng"):
+        checks.generator(rng)
