@@ -8,6 +8,7 @@ finite-size corrections; they are predictions, checked by simulation, and never 
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,8 +147,7 @@ def _expected_cosine(shift: float, size: int) -> float:
         return float(2 * ndtr(shift) - 1)
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     weights = weights / weights.sum()
-    ranks = (np.arange(200) + 0.5) / 200  # quantiles of the other coordinates' squared length
-    rest = chi2.ppf(ranks, size - 1)
+    rest = _chi_square_quantiles(size - 1)
     along = shift + nodes[:, None]
     return float((weights @ (along / np.sqrt(along**2 + rest))).mean())
 
@@ -157,10 +157,22 @@ def worst_frobenius_excess(n: int, size: int) -> float:
 
     In the limit, with u = theta sqrt(n), the excess is u - u^2/sqrt(1+u^2), over sqrt(n).
     """
+    return _worst_angle(size) / math.sqrt(positive_integer(n, "n"))
+
+
+@cache
+def _chi_square_quantiles(degrees: int) -> Array:
+    """Return 200 equally likely values of a chi square."""
+    return np.asarray(chi2.ppf((np.arange(200) + 0.5) / 200, degrees))
+
+
+@cache
+def _worst_angle(size: int) -> float:
+    """Return the largest planted Frobenius excess for n = 1."""
     found = minimize_scalar(
         lambda u: -planted_frobenius_excess(u, 1, size), bounds=(0.2, 3.0), method="bounded"
     )
-    return float(-found.fun) / math.sqrt(positive_integer(n, "n"))
+    return float(-found.fun)
 
 
 def worst_trace_excess(n: int, n_features: int, n_labels: int) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from tqdm import tqdm
 
 from leml_theory.cells import Cell
 from leml_theory.experiments import EXPERIMENTS, Experiment, Planned
@@ -213,12 +214,16 @@ def _write(out: str, frame: pd.DataFrame, summary: Summary, run: dict[str, Any])
 
 def _draw(out: str, experiments: Sequence[Experiment], frame: pd.DataFrame) -> None:
     """Draw every picture that the frame permits and say where they are."""
-    from leml_theory.plots import draw_all
+    from leml_theory import plots
 
-    started = time.perf_counter()
-    names = draw_all(frame, [experiment.id for experiment in experiments], Path(out))
-    seconds = time.perf_counter() - started
-    print(f"{len(names)} pictures in {out} ({seconds:.0f} s): {', '.join(names)}")
+    ids = [experiment.id for experiment in experiments]
+    pictures = {name: partial(plots.plot_experiment, frame, name) for name in ids}
+    if {"X2", "X5"} <= set(ids):
+        pictures["risk_against_n"] = partial(plots.plot_risk_against_n, frame)
+        pictures["risk_against_labels"] = partial(plots.plot_risk_against_labels, frame)
+    for name, draw in tqdm(pictures.items(), desc="pictures", leave=False):
+        plots.save_figure(draw(), Path(out), name)
+    print(f"{len(pictures)} pictures in {out} as PNG and SVG: {', '.join(pictures)}")
 
 
 def _plot(options: argparse.Namespace) -> int:

@@ -1,0 +1,184 @@
+"""Slopes with standard errors, and the tests that say when a bound is violated."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binom, norm
+
+from argument_checks import finite_array, nonnegative, open_probability, positive_integer
+
+__all__ = [
+    "LEVEL",
+    "ExceedanceTest",
+    "Slope",
+    "curve_slope",
+    "exceedance_test",
+    "exceeds",
+    "family_z",
+    "local_slopes",
+    "log_log_slope",
+]
+
+Array = NDArray[np.float64]
+
+# Family-wise probability of crying wolf over one run.
+LEVEL = 1e-6
+# A mean that equals its bound exactly, as with one point of norm one, may be above it by rounding.
+_ROUNDING = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """A slope in log-log scale.
+
+    Parameters
+    ----------
+    slope, stderr : float
+        The slope and its standard error, from the errors of the values alone.
+    intercept : float
+        Fitted log value at log x = 0.
+    chi_square : float
+        Weighted sum of squared residuals; far above `degrees` the points are on no line.
+    degrees : int
+        Number of points minus two.
+    """
+
+    slope: float
+    stderr: float
+    intercept: float
+    chi_square: float
+    degrees: int
+
+    def differs(self, target: float, z: float = 3.0) -> bool:
+        """Return whether the slope is more than z standard errors away from `target`."""
+        return abs(self.slope - target) > nonnegative(z, "z") * self.stderr
+
+
+def log_log_slope(x: ArrayLike, value: ArrayLike, stderr: ArrayLike) -> Slope:
+    r"""Fit log(value) = intercept + slope log(x), each point weighted by (value/stderr)^2.
+
+    By the delta method log(value) has the standard error stderr/value.  The bias of the logarithm,
+    -(stderr/value)^2/2, is left in: it is below a tenth of that error where stderr < value/5.
+
+    Parameters
+    ----------
+    x, value, stderr : array-like, shape (k,)
+        Positive numbers, k >= 2, with at least two different x.
+
+    Returns
+    -------
+    Slope
+    """
+    xs, values, errors = (
+        _positive_vector(vector, name)
+        for vector, name in ((x, "x"), (value, "value"), (stderr, "stderr"))
+    )
+    _same_size(xs, values, errors)
+    if np.unique(xs).size < 2:
+        raise ValueError(f"`x` must hold at least two different values, got {xs.tolist()}.")
+    return _weighted_fit(np.log(xs), np.log(values), np.square(values / errors))
+
+
+def curve_slope(x: ArrayLike, curve: ArrayLike, relative_errors: ArrayLike) -> float:
+    """Return the slope of an explicit formula, fitted on the same grid with the same weights."""
+    curves = _positive_vector(curve, "curve")
+    relative = _positive_vector(relative_errors, "relative_errors")
+    _same_size(curves, relative)
+    return log_log_slope(x, curves, curves * relative).slope
+
+
+def local_slopes(x: ArrayLike, value: ArrayLike, stderr: ArrayLike) -> tuple[Slope, ...]:
+    """Return the slope between each point and the next, in the order of x."""
+    xs, values, errors = (
+        _positive_vector(vector, name)
+        for vector, name in ((x, "x"), (value, "value"), (stderr, "stderr"))
+    )
+    _same_size(xs, values, errors)
+    order = np.argsort(xs)
+    pairs = (list(pair) for pair in pairwise(order))
+    return tuple(log_log_slope(xs[pair], values[pair], errors[pair]) for pair in pairs)
+
+
+def family_z(n_tests: int, level: float = LEVEL) -> float:
+    """Return the z that a normal exceeds with probability level/n_tests (Bonferroni)."""
+    share = open_probability(level, "level") / positive_integer(n_tests, "n_tests")
+    return float(norm.isf(share))
+
+
+def exceeds(mean: float, stderr: float, bound: float, z: float) -> bool:
+    """Return whether a mean violates a bound on an expectation: mean - z stderr > bound."""
+    margin = nonnegative(z, "z") * nonnegative(stderr, "stderr")
+    return mean - margin > bound + _ROUNDING * abs(bound)
+
+
+@dataclass(frozen=True, slots=True)
+class ExceedanceTest:
+    """How often a 1 - delta bound was exceeded, and how likely that is if it holds."""
+
+    exceedances: int
+    trials: int
+    delta: float
+    p_value: float
+    level: float
+
+    @property
+    def violated(self) -> bool:
+        """Whether the bound fails more often than it may."""
+        return self.p_value < self.level
+
+
+def exceedance_test(
+    exceedances: int, trials: int, delta: float, *, n_tests: int = 1, level: float = LEVEL
+) -> ExceedanceTest:
+    """Test by the binomial law whether a 1 - delta bound is exceeded too often.
+
+    Parameters
+    ----------
+    exceedances, trials : int
+        How often the bound was exceeded, in how many independent trials.
+    delta : float
+        Probability with which the bound may fail.
+    n_tests : int
+        Number of such tests in the run, among which `level` is shared.
+    level : float
+        Family-wise probability of a false alarm.
+    """
+    total = positive_integer(trials, "trials")
+    if isinstance(exceedances, bool) or not 0 <= exceedances <= total:
+        raise ValueError(f"`exceedances` must lie in [0, {total}], got {exceedances!r}.")
+    p_value = float(binom.sf(exceedances - 1, total, open_probability(delta, "delta")))
+    share = open_probability(level, "level") / positive_integer(n_tests, "n_tests")
+    return ExceedanceTest(int(exceedances), total, delta, p_value, share)
+
+
+def _weighted_fit(x: Array, y: Array, weights: Array) -> Slope:
+    """Fit y = intercept + slope x by weighted least squares."""
+    center = np.average(x, weights=weights)
+    information = float(np.sum(weights * np.square(x - center)))
+    slope = float(np.sum(weights * (x - center) * y)) / information
+    intercept = float(np.average(y, weights=weights) - slope * center)
+    residuals = y - intercept - slope * x
+    chi_square = float(np.sum(weights * np.square(residuals)))
+    return Slope(slope, 1 / math.sqrt(information), intercept, chi_square, x.size - 2)
+
+
+def _positive_vector(value: ArrayLike, name: str) -> Array:
+    """Return a vector of positive finite numbers."""
+    array = finite_array(value, name, 1)
+    if (array <= 0).any():
+        raise ValueError(
+            f"`{name}` must be positive everywhere for a logarithmic fit, got {array.min()!r}."
+        )
+    return array
+
+
+def _same_size(*vectors: Array) -> None:
+    """Raise unless all vectors have one size."""
+    sizes = [vector.size for vector in vectors]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"The vectors must have one size, got {sizes}.")

@@ -1,0 +1,108 @@
+"""The results frame: bounds beside measurements, and violations that can be seen."""
+
+import math
+
+import numpy as np
+import pytest
+
+from leml_theory.cells import Cell
+from leml_theory.experiments import Planned
+from leml_theory.frame import BOUNDS, COLUMNS, comparisons, results_frame, violations
+from leml_theory.measurements import measure
+
+AVERAGE = {"law": "gaussian", "n": 1000, "d": 8, "L": 4, "skew": "uniform", "draws": 60}
+LOGISTIC = {"law": "gaussian", "n": 200, "d": 4, "L": 3, "skew": "uniform", "s": 1, "radius": 1.0}
+LOGISTIC |= {"labels": "logistic", "loss": "logistic", "draws": 2}
+
+
+def frame_of(*planned, change=lambda row: row):
+    """Measure planned cells and return their frame, every row changed by `change`."""
+    cells = [Cell(item.kind, item.parameters, 0) for item in planned]
+    results = {cell.key: [change(row) for row in measure(cell)] for cell in cells}
+    return results_frame({"T": planned}, 0, results)
+
+
+def test_one_row_a_cell_and_quantity_with_every_column():
+    frame = frame_of(Planned("a", "rademacher", AVERAGE))
+    assert list(frame.columns) == COLUMNS
+    assert frame["ball"].to_list() == ["trace", "frobenius"]
+    assert frame["series"].to_list() == ["a", "a"]
+
+
+def test_cells_without_results_are_left_out():
+    assert results_frame({"T": [Planned("a", "rademacher", AVERAGE)]}, 0, {}).empty
+
+
+def test_bounds_on_risks_are_twice_those_on_averages():
+    """2 C R_n, with C = 1 for the linear loss and labels of size one."""
+    planted = {"n": 1000, "d": 8, "L": 4, "skew": "uniform", "draws": 4, "signals": 3}
+    frame = frame_of(
+        Planned("a", "rademacher", {**AVERAGE, "law": "rademacher"}),
+        Planned("b", "worst planted", planted),
+    )
+    average, risk = (frame[frame["series"] == s].set_index("ball") for s in ("a", "b"))
+    for ball in ("trace", "frobenius"):
+        doubled = 2 * average.loc[ball, "theorem_3"]
+        assert risk.loc[ball, "theorem_3"] == pytest.approx(doubled, rel=1e-12)
+
+
+def test_squared_loss_with_gaussian_features_has_no_valid_bound():
+    place = {**LOGISTIC, "labels": "rank-1", "loss": "squared"}
+    frame = frame_of(Planned("a", "erm", place))
+    assert not frame[[f"{name}_valid" for name in BOUNDS]].eq(True).any(axis=None)
+    assert frame["refused"].str.contains("Lipschitz").all()
+
+
+def test_logistic_loss_with_gaussian_features_has_one():
+    frame = frame_of(Planned("a", "erm", LOGISTIC))
+    assert frame["theorem_3_valid"].eq(True).all()
+    assert frame.loc[frame["ball"] == "trace", "chevet_valid"].eq(True).all()
+
+
+def test_the_radius_scales_linear_rows_and_their_bounds():
+    one, two = (
+        frame_of(Planned("a", "rademacher", AVERAGE, radius=radius)) for radius in (1.0, 2.0)
+    )
+    for column in ("value", "stderr", "predicted", "radius", "theorem_3"):
+        assert two[column].to_numpy() == pytest.approx(2 * one[column].to_numpy(), rel=1e-12)
+
+
+def test_no_violation_where_the_theory_holds():
+    frame = frame_of(Planned("a", "rademacher", AVERAGE))
+    assert comparisons(frame) >= 4
+    assert violations(frame) == []
+
+
+def test_a_mean_above_its_bound_is_seen():
+    def bend(row):
+        return {**row, "value": 1.5 * row["value"]}
+
+    found = violations(frame_of(Planned("a", "rademacher", AVERAGE), change=bend))
+    assert {row["bound"] for row in found} >= {"theorem_3"}
+    assert all(row["value"] > row["bound_value"] for row in found)
+
+
+def test_a_mean_above_its_bound_by_noise_alone_is_not_called_a_violation():
+    def bend(row):
+        if row["ball"] == "trace":  # other bounds than Theorem 3 are below it there
+            return row
+        return {**row, "value": 1 / math.sqrt(row["n"]) + 3 * row["stderr"]}
+
+    assert violations(frame_of(Planned("a", "rademacher", AVERAGE), change=bend)) == []
+
+
+def test_too_many_exceedances_of_a_high_probability_bound_are_seen():
+    planted = {"n": 1000, "d": 8, "L": 4, "skew": "uniform", "draws": 60, "signals": 3}
+    plan = Planned("a", "worst planted", planted)
+    frame = frame_of(plan)
+    assert frame["exceedances"].eq(0).all()
+    assert frame["high_probability"].gt(frame["value"]).all()
+    found = violations(frame_of(plan, change=lambda row: {**row, "exceedances": 30}))
+    assert {row["bound"] for row in found} == {"high_probability"}
+
+
+def test_rows_that_no_bound_speaks_of_have_none():
+    frame = frame_of(Planned("a", "outlier", {"n": 100, "delta": 0.1, "draws": 50}))
+    assert np.isnan(frame["theorem_3"].to_numpy(float)).all()
+    assert comparisons(frame) == 0
+    assert violations(frame) == []

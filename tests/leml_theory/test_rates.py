@@ -1,0 +1,123 @@
+"""Slopes, their standard errors, and the tests that declare a violation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leml_theory.rates import (
+    curve_slope,
+    exceedance_test,
+    exceeds,
+    family_z,
+    local_slopes,
+    log_log_slope,
+)
+
+X = np.array([10.0, 30.0, 100.0, 1000.0])
+
+
+@given(slope=st.floats(-3, 3), scale=st.floats(1e-3, 1e3), noise=st.floats(1e-4, 0.3))
+def test_an_exact_power_law_is_recovered(slope, scale, noise):
+    value = scale * X**slope
+    fit = log_log_slope(X, value, noise * value)
+    assert fit.slope == pytest.approx(slope, abs=1e-9)
+    assert math.exp(fit.intercept) == pytest.approx(scale, rel=1e-8)
+    # Equal relative errors: the textbook standard error of a slope.
+    assert fit.stderr == pytest.approx(noise / (np.log(X).std() * 2), rel=1e-9)
+    assert fit.degrees == 2
+
+
+def test_standard_error_matches_the_spread_of_fits():
+    rng = np.random.default_rng(1)
+    value, stderr = 3 * X**-0.5, 3 * X**-0.5 * np.array([0.01, 0.03, 0.02, 0.01])
+    noisy = value + stderr * rng.normal(size=(4000, 4))
+    fits = [log_log_slope(X, row, stderr) for row in noisy]
+    slopes, expected = np.array([fit.slope for fit in fits]), fits[0].stderr
+    # 4000 fits: the mean is known to 1.6 % of the standard error, the spread to 1.1 %;
+    # five of each, and the bias of the logarithm.
+    assert abs(slopes.mean() + 0.5) < 0.08 * expected + 1e-3 * 0.5
+    assert slopes.std() == pytest.approx(expected, rel=0.06)
+    chi = np.array([fit.chi_square for fit in fits])
+    assert chi.mean() == pytest.approx(2, abs=0.2)
+
+
+def test_a_precise_point_outweighs_a_vague_one():
+    value = np.array([1.0, 0.1, 5.0])
+    fit = log_log_slope([1, 10, 100], value, [1e-6, 1e-7, 10.0])
+    assert fit.slope == pytest.approx(-1, abs=1e-6)
+
+
+def test_differs_counts_standard_errors():
+    fit = log_log_slope(X, X**-0.5, 0.01 * X**-0.5)
+    assert fit.differs(fit.slope + 3.1 * fit.stderr)
+    assert not fit.differs(fit.slope + 2.9 * fit.stderr)
+
+
+def test_local_slopes_follow_a_bend():
+    x = np.array([100.0, 1.0, 10.0])
+    value = np.where(x <= 10, 1 / x, 0.1 * np.sqrt(10 / x))
+    first, second = local_slopes(x, value, 0.01 * value)
+    assert (first.slope, second.slope) == pytest.approx((-1, -0.5))
+    assert first.stderr == pytest.approx(0.01 * math.sqrt(2) / math.log(10))
+    assert local_slopes([1.0], [1.0], [0.1]) == ()
+
+
+def test_curve_slope_uses_the_weights_of_the_measurement():
+    curve = 1 / X + 0.01
+    steep = curve_slope(X, curve, [1e-3, 1e-3, 1.0, 1.0])
+    flat = curve_slope(X, curve, [1.0, 1.0, 1e-3, 1e-3])
+    assert steep == pytest.approx(math.log(curve[1] / curve[0]) / math.log(3), abs=1e-3)
+    assert steep < flat < 0
+
+
+@pytest.mark.parametrize(
+    ("x", "value", "stderr", "message"),
+    [
+        ([1, 2], [1, 0], [1, 1], "`value` must be positive everywhere for a logarithmic fit, got"),
+        ([1, 2], [1, 1], [1, 0], "`stderr` must be positive"),
+        ([2, 2], [1, 1], [1, 1], "at least two different values"),
+        ([1, 2, 3], [1, 1], [1, 1], r"one size, got \[3, 2, 2\]"),
+        ([1, 2], [1, math.nan], [1, 1], "`value` must be finite"),
+    ],
+)
+def test_bad_input_to_a_fit(x, value, stderr, message):
+    with pytest.raises(ValueError, match=message):
+        log_log_slope(x, value, stderr)
+
+
+def test_family_z():
+    assert family_z(1, 0.025) == pytest.approx(1.95996, abs=1e-5)
+    assert family_z(1) == pytest.approx(4.7534, abs=1e-4)
+    assert family_z(10_000) > family_z(100) > family_z(1)
+
+
+def test_exceeds():
+    assert exceeds(1.1, 0.01, 1.0, z=5)
+    assert not exceeds(1.04, 0.01, 1.0, z=5)
+    assert not exceeds(1 + 1e-13, 0.0, 1.0, z=5)
+    assert exceeds(1 + 1e-8, 0.0, 1.0, z=5)
+    assert not exceeds(1e9, 0.0, math.inf, z=5)
+    with pytest.raises(ValueError, match="`stderr` must not be negative"):
+        exceeds(1.0, -1.0, 1.0, z=5)
+
+
+def test_false_alarms_have_the_level():
+    rng = np.random.default_rng(2)
+    z = family_z(1, 0.01)
+    alarms = sum(exceeds(mean, 1.0, 0.0, z) for mean in rng.normal(size=20_000))
+    # Binomial with mean 200 and standard deviation 14: five of them.
+    assert abs(alarms - 200) < 70
+
+
+def test_exceedance_test():
+    assert not exceedance_test(60, 1000, 0.05).violated
+    assert exceedance_test(120, 1000, 0.05).violated
+    assert exceedance_test(0, 10, 0.05).p_value == 1.0
+    assert exceedance_test(1, 1, 0.05).p_value == pytest.approx(0.05)
+    marginal = exceedance_test(90, 1000, 0.05)
+    assert exceedance_test(90, 1000, 0.05, n_tests=10**6).level < marginal.level
+    with pytest.raises(ValueError, match=r"`exceedances` must lie in \[0, 10\], got 11"):
+        exceedance_test(11, 10, 0.05)

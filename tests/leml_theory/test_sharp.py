@@ -1,0 +1,131 @@
+"""Sharp predictions against simulation and against limits known in closed form."""
+
+import math
+
+import numpy as np
+import pytest
+
+from leml_theory import sharp
+
+
+def spectral_norms(d, variances, draws, rng):
+    """Draw spectral norms of Gaussian matrices with the given column variances."""
+    scales = np.sqrt(variances)
+    return np.array(
+        [np.linalg.norm(rng.normal(size=(d, scales.size)) * scales, 2) for _ in range(draws)]
+    )
+
+
+def heavy(share, size=64):
+    """Return column variances with one heavy column."""
+    return np.array([share] + [(1 - share) / (size - 1)] * (size - 1))
+
+
+@pytest.mark.parametrize(
+    ("d", "variances"),
+    [
+        (64, np.ones(64)),
+        (32, np.ones(512)),
+        (128, np.ones(16)),
+        (64, np.linspace(0.5, 1.5, 64)),
+        (64, heavy(0.2)),
+        (64, heavy(0.8)),
+        (64, np.arange(1, 65) ** -1.5),
+    ],
+    ids=["square", "wide", "tall", "uneven", "outlier", "strong outlier", "zipf"],
+)
+def test_spectral_norm_is_sharp(d, variances):
+    norms = spectral_norms(d, variances, 300, np.random.default_rng(1))
+    error = norms.std(ddof=1) / math.sqrt(norms.size)
+    predicted = sharp.spectral_norm(d, variances)
+    # The formulas leave terms of relative size 1/min(d, L): half a per cent at these sizes.
+    assert abs(norms.mean() - predicted) <= 4 * error + 0.005 * predicted
+
+
+def test_spectral_norm_tends_to_the_bulk_edge():
+    predicted = sharp.spectral_norm(4000, np.ones(4000))
+    # Tracy-Widom's mean shifts the edge 2 sqrt(d) by a share of 0.3 d^(-2/3) here
+    assert predicted == pytest.approx(2 * math.sqrt(4000), rel=2e-3)
+    assert predicted < 2 * math.sqrt(4000)
+
+
+def test_spectral_norm_of_one_column_is_exact():
+    expected = math.sqrt(2) * math.exp(math.lgamma(3.5) - math.lgamma(3)) * math.sqrt(0.7)
+    assert sharp.spectral_norm(6, np.array([0.7])) == pytest.approx(expected, rel=1e-12)
+
+
+def test_columns_without_points_count_for_nothing():
+    with_zeros = np.concatenate([np.ones(20), np.zeros(7)])
+    assert sharp.spectral_norm(30, with_zeros) == sharp.spectral_norm(30, np.ones(20))
+
+
+def test_chi_mean_has_its_expansion():
+    for degrees in (8, 64, 1024):
+        # the next term of the expansion is 1/(32 degrees^2)
+        assert sharp.chi_mean(degrees) == pytest.approx(1 - 1 / (4 * degrees), abs=1 / degrees**2)
+
+
+def test_worst_frobenius_excess_is_0_3003():
+    limit = sharp.worst_frobenius_excess(1, 10**6)
+    assert limit == pytest.approx(0.3003, abs=5e-5)  # the four digits of the audit
+    u = math.sqrt((math.sqrt(5) - 1) / 2)
+    assert sharp.worst_frobenius_excess(100, 10**6) == pytest.approx(
+        (u - u**2 / math.sqrt(1 + u**2)) / 10, rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 16, 400])
+def test_planted_frobenius_excess_is_exact_at_every_size(size):
+    rng = np.random.default_rng(2)
+    shift = 0.786 * math.sqrt(size)
+    noise = rng.normal(size=(40_000, size))
+    noise[:, 0] += shift
+    cosines = noise[:, 0] / np.linalg.norm(noise, axis=1)
+    measured = 0.786 * (1 - cosines)
+    error = measured.std(ddof=1) / math.sqrt(measured.size)
+    predicted = sharp.planted_frobenius_excess(0.786, 1, size)
+    assert abs(measured.mean() - predicted) <= 4 * error + 1e-4  # 1e-4: 200 quantile nodes
+
+
+def test_planted_trace_excess_is_the_signal_below_the_transition():
+    assert sharp.planted_trace_excess(0.9 / 100, 100, 100, 100) == 0.9 / 100
+    above = sharp.planted_trace_excess(2 / 100, 100, 100, 100)
+    # for d = L the limit is 1/(n L theta) above the transition
+    assert above == pytest.approx(1 / (100 * 100 * 0.02), rel=1e-9)
+
+
+def test_worst_trace_excess_saturates_in_the_number_of_labels():
+    values = [sharp.worst_trace_excess(1, 8, n_labels) for n_labels in (8, 64, 2**20, 2**22)]
+    assert values[0] == pytest.approx(8**-0.5)
+    assert values[1] == pytest.approx(512**-0.25)
+    assert values[2] == values[3] == pytest.approx(0.300283 / math.sqrt(8))
+
+
+def test_clipped_excess_grows_like_the_root_of_the_labels():
+    n_labels = 4096
+    n = math.ceil(n_labels**2 * math.log(n_labels**2 / 2))
+    excess = sharp.clipped_excess(n, n_labels, math.sqrt(n_labels / n))
+    # 2 Phi(-1) = 0.3173; each label's count of 65,000 leaves a share of 0.4 %
+    assert excess * math.sqrt(n / n_labels) == pytest.approx(0.3173, rel=5e-3)
+
+
+def test_clipped_excess_is_exact_for_few_points():
+    """One label, three points: the majority is wrong with probability q^3 + 3 q^2 p."""
+    bias = 0.4
+    p, q = (1 + bias) / 2, (1 - bias) / 2
+    assert sharp.clipped_excess(3, 1, bias) == pytest.approx(2 * bias * (q**3 + 3 * q**2 * p))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sharp.spectral_norm(0, np.ones(2)), "at least 1"),
+        (lambda: sharp.spectral_norm(2, np.zeros(2)), "not all zero"),
+        (lambda: sharp.spectral_norm(2, -np.ones(2)), "negative"),
+        (lambda: sharp.planted_trace_excess(-1.0, 1, 1, 1), "not be negative"),
+        (lambda: sharp.chi_mean(0.0), "positive"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,177 @@
+"""The command end to end: output, exit status, messages, and a run killed on the way."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from leml_theory import sweep
+from leml_theory.frame import BOUNDS
+
+ROOT = Path(__file__).resolve().parents[2]
+GRID = ["--n", "64,256", "--d", "6", "--L", "3,5", "--draws", "4", "--jobs", "1"]
+
+
+def run(*arguments):
+    """Run the command in this process and return its exit status."""
+    return sweep.main([str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def controls(tmp_path_factory):
+    """Return the folder of one finished run of the negative controls and the fixed signal."""
+    out = tmp_path_factory.mktemp("sweep") / "out"
+    assert run("--only", "x8,X11", "--out", out, "--jobs", 2) == 0
+    return out
+
+
+def test_output_is_complete(controls):
+    summary = json.loads((controls / "summary.json").read_text())
+    assert summary["violations"] == []
+    assert summary["cells"] == 10
+    assert summary["seconds"] > 0
+    assert summary["versions"]["numpy"]
+    slope = summary["slopes"][0]
+    assert {"experiment", "quantity", "ball", "axis", "slope", "stderr"} <= set(slope)
+    assert {"asymptotic", "predicted"} <= set(slope)
+    for name in ("X8", "X11"):
+        assert (controls / f"{name}.png").stat().st_size > 10_000
+        assert (controls / f"{name}.svg").read_text().startswith("<?xml")
+
+
+def test_results_are_tidy(controls):
+    frame = pd.read_csv(controls / "results.csv")
+    assert not frame.duplicated(["experiment", "series", "quantity", "ball", "n", "delta"]).any()
+    assert {f"{name}_valid" for name in BOUNDS} <= set(frame.columns)
+    assert frame.loc[frame["series"] == "heavy tails", "paper_route_valid"].eq(False).all()
+
+
+def test_the_same_command_again_measures_nothing_and_writes_the_same(controls, capsys):
+    before = (controls / "results.csv").read_bytes()
+    assert run("--only", "X8,X11", "--out", controls) == 0
+    assert (controls / "results.csv").read_bytes() == before
+    assert "0 violations" in capsys.readouterr().out
+
+
+def test_pictures_are_drawn_again_from_the_table_alone(controls, capsys):
+    picture = controls / "X8.svg"
+    before = picture.read_bytes()
+    picture.unlink()
+    assert run("plot", "--out", controls, "--only", "X8") == 0
+    assert picture.read_bytes() == before
+    assert "X8" in capsys.readouterr().out
+
+
+def test_status_tells_how_far_a_run_is(controls, capsys):
+    assert run("status", "--out", controls) == 0
+    assert "10 of 10 cells" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("other", [["--seed", 1], ["--preset", "paper"], ["--only", "X8"]])
+def test_a_folder_of_another_run_is_left_alone(controls, capsys, other):
+    before = {path: path.read_bytes() for path in controls.rglob("*") if path.is_file()}
+    assert run("--only", "X8,X11", *other, "--out", controls) == 2
+    assert "holds other results" in capsys.readouterr().err
+    assert before == {path: path.read_bytes() for path in controls.rglob("*") if path.is_file()}
+
+
+def test_a_grid_of_ones_own_reports_slopes(tmp_path, capsys):
+    assert run(*GRID, "--world", "rank-1", "--out", tmp_path / "g") == 0
+    summary = json.loads((tmp_path / "g" / "summary.json").read_text())
+    assert {row["series"] for row in summary["slopes"]} == {"L = 3", "L = 5"}
+    assert {row["quantity"] for row in summary["slopes"]} == {"rademacher average", "excess risk"}
+    assert (tmp_path / "g" / "grid.png").exists()
+    assert "0 violations" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "X99"], "no experiment X99"),
+        (["--n", "0"], "at least 1"),
+        (["--n", "many"], "whole numbers"),
+        (["--radius", "-1"], "positive"),
+        (["--radius", "nan"], "positive"),
+        (["--law", "cauchy"], "invalid choice"),
+        (["--n", ","], "separated by commas"),
+        (["dance"], "invalid choice"),
+    ],
+)
+def test_wrong_usage_ends_with_two_and_says_why(arguments, message, capsys):
+    with pytest.raises(SystemExit) as stop:
+        run(*arguments)
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*GRID, "--only", "X1"], "cannot be joined"),
+        ([*GRID, "--skew", "zipf"], "zipf:EXPONENT"),
+        ([*GRID, "--world", "planted", "--s", "2"], "planted world needs"),
+        ([*GRID, "--s", "9"], "without replacement"),
+        (["--jobs", "0", "--only", "X8"], "`jobs`"),
+        (["--seed", "-1", "--only", "X8"], "`seed`"),
+        (["plot"], "run the sweep"),
+        (["status"], "holds no results"),
+    ],
+)
+def test_unusable_input_ends_with_two_and_no_traceback(arguments, message, tmp_path, capsys):
+    assert run(*arguments, "--out", tmp_path / "out") == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_foreign_folder_is_refused(tmp_path, capsys):
+    (tmp_path / "thesis.tex").write_text("my thesis")
+    assert run("--only", "X8", "--out", tmp_path) == 2
+    assert "thesis.tex" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_violation_ends_with_one(tmp_path, monkeypatch, capsys):
+    """Halve every bound: the averages of X11 then stand above them."""
+    from leml_theory import frame
+
+    def halved(bound):
+        return lambda setting: replace(bound(setting), value=bound(setting).value / 2)
+
+    bent = {name: halved(bound) for name, bound in frame.BOUNDS.items()}
+    monkeypatch.setattr(frame, "BOUNDS", bent)
+    assert run("--only", "X11", "--out", tmp_path / "out", "--jobs", 1) == 1
+    assert "violates" in capsys.readouterr().out
+
+
+def test_a_killed_sweep_goes_on_to_the_same_results(tmp_path):
+    """SIGKILL while cells are being stored, then the same command again with other jobs."""
+    arguments = ["--only", "X1,X7", "--seed", "3"]
+    command = [sys.executable, "-m", "leml_theory.sweep", *arguments]
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    process = subprocess.Popen(
+        [*command, "--out", killed, "--jobs", "2"], cwd=ROOT, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while not list(killed.glob("shards/*.jsonl")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (killed / "results.csv").exists()
+    assert run(*arguments, "--out", killed, "--jobs", 1) == 0
+    assert run(*arguments, "--out", whole, "--jobs", 1) == 0
+    assert (killed / "results.csv").read_bytes() == (whole / "results.csv").read_bytes()
+
+
+def test_help_is_a_page_for_newcomers(capsys):
+    with pytest.raises(SystemExit) as stop:
+        run("--help")
+    assert stop.value.code == 0
+    page = capsys.readouterr().out
+    for word in ("examples:", "--preset", "--only", "--out", "--seed", "--jobs", "Exit status"):
+        assert word in page
