@@ -1,0 +1,345 @@
+"""The store: what is written comes back to the bit, and what is wrong is named."""
+
+import errno
+import json
+import os
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leml_theory import manifest as manifest_module
+from leml_theory import shards as shards_module
+from leml_theory.cells import Cell
+from leml_theory.shards import Result, Shard, checked_records
+from leml_theory.store import Store, StoreError
+
+DESCRIPTION = {"preset": "toy"}
+CELLS = [Cell("toy", {"n": n}, 0) for n in range(5)]
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+RECORDS = st.lists(st.dictionaries(st.text(), SCALARS, max_size=5), max_size=4)
+
+
+def bits(records):
+    """Tell apart all that a record can hold, NaNs by their bits too."""
+    return [{name: (type(v), exact(v)) for name, v in record.items()} for record in records]
+
+
+def exact(value):
+    return struct.pack(">d", value) if isinstance(value, float) else value
+
+
+def records_of(cell):
+    return [{"value": cell.parameters["n"] / 3, "limit": float("nan")}]
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store.create(tmp_path / "out", CELLS, description=DESCRIPTION)
+
+
+def fill(store, cells=CELLS):
+    shard = Shard(store.shards)
+    for cell in cells:
+        shard.append(Result(cell.key, records_of(cell), 0.25))
+    shard.close()
+    (path,) = store.shards.glob(f"{os.getpid()}-*")
+    return path
+
+
+def everything(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# What is written comes back
+
+
+@settings(deadline=None)  # A busy machine is not a failure.
+@given(RECORDS)
+def test_a_line_gives_back_its_records_to_the_bit(records):
+    line = Result("key", records, 1.5).to_line()
+    back = Result.from_line(line[:-1])
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert bits(back.records) == bits(records)
+    assert (back.key, back.seconds) == ("key", 1.5)
+
+
+@settings(deadline=None)
+@given(RECORDS, st.data())
+def test_a_changed_byte_is_noticed(records, data):
+    line = bytearray(Result("key", records, 1.5).to_line()[:-1])
+    position = data.draw(st.integers(0, len(line) - 1))
+    line[position] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(ValueError, match="checksum"):
+        Result.from_line(bytes(line))
+
+
+@settings(deadline=None)
+@given(RECORDS, st.data())
+def test_a_cut_line_is_noticed(records, data):
+    line = Result("key", records, 1.5).to_line()[:-1]
+    with pytest.raises(ValueError, match="checksum"):
+        Result.from_line(line[: data.draw(st.integers(0, len(line) - 1))])
+
+
+def test_lines_are_json_that_any_reader_takes(store):
+    def refuse(word):
+        raise AssertionError(word)
+
+    for line in fill(store).read_text().splitlines():
+        assert json.loads(line, parse_constant=refuse)["result"]["seconds"] == 0.25
+
+
+def test_numpy_scalars_are_stored_as_plain_ones():
+    given_records = [{"a": np.float64(0.1), "b": np.int32(3), "c": np.bool_(True), "d": None}]
+    assert bits(checked_records(given_records)) == bits([{"a": 0.1, "b": 3, "c": True, "d": None}])
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ({"value": 1.0}, "must return a list of records"),
+        ([1.0], "`record 0` must map texts to scalars"),
+        ([{}, {2: 1.0}], "`record 1` must map texts to scalars"),
+        ([{"value": [1.0]}], "`record 0: value` must be a number.*list"),
+        ([{"value": np.longdouble(1)}], "`record 0: value` must be a number.*longdouble"),
+    ],
+)
+def test_records_that_cannot_be_stored_are_named(records, message):
+    with pytest.raises(TypeError, match=message):
+        checked_records(records)
+
+
+def test_all_results_are_loaded_in_the_order_of_the_keys(store):
+    fill(store)
+    loaded = Store.open(store.folder).load()
+    assert list(loaded) == sorted(cell.key for cell in CELLS)
+    for cell in CELLS:
+        assert bits(loaded[cell.key]) == bits(records_of(cell))
+
+
+def test_the_status_counts_cells_and_seconds(store):
+    assert store.status() == type(store.status())(0, 5, 0.0, ())
+    fill(store, CELLS[:3])
+    assert store.status() == type(store.status())(3, 5, 0.75, ())
+
+
+# Torn and damaged lines
+
+
+@pytest.mark.parametrize("kept", [0, 1, 50, -1])
+def test_a_torn_last_line_is_ignored(store, kept):
+    path = fill(store)
+    *whole, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole) + last[:kept])
+    assert set(store.load()) == {cell.key for cell in CELLS[:-1]}
+    assert store.status().damage == ()
+
+
+def test_zeros_after_a_power_cut_are_a_torn_line(store):
+    path = fill(store)
+    path.write_bytes(path.read_bytes() + bytes(4096))
+    assert len(store.load()) == len(CELLS)
+
+
+def test_a_result_after_a_torn_line_goes_to_another_file(store):
+    path = fill(store, CELLS[:2])
+    path.write_bytes(path.read_bytes()[:-7])
+    shard = Shard(store.shards)
+    shard.append(Result(CELLS[1].key, records_of(CELLS[1]), 1.0))
+    shard.close()
+    assert len(store.load()) == 2
+
+
+@pytest.mark.parametrize("line", [0, 2, 4])
+def test_a_damaged_line_is_named_and_nothing_is_touched(store, line):
+    path = fill(store)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[line] = lines[line].replace(b"value", b"valve")
+    path.write_bytes(b"".join(lines))
+    before = everything(store.folder)
+    with pytest.raises(StoreError, match=rf"Line {line + 1} of `{path}` is damaged.*Delete that"):
+        store.load()
+    assert len(store.status().damage) == 1
+    assert store.status().done == len(CELLS) - 1
+    assert everything(store.folder) == before
+
+
+def test_several_damaged_lines_are_counted(store):
+    path = fill(store)
+    path.write_bytes(b"\x00 garbage\n\n" + path.read_bytes())
+    with pytest.raises(StoreError, match=r"Line 1 of .* \(1 more: see the status.\)"):
+        store.load()
+
+
+def test_equal_results_of_one_cell_are_fine_and_different_ones_are_not(store):
+    fill(store)
+    again = Shard(store.shards)
+    again.append(Result(CELLS[0].key, records_of(CELLS[0]), 9.0))  # The time may differ.
+    assert len(store.load()) == len(CELLS)
+    again.append(Result(CELLS[0].key, [{"value": -0.0, "limit": float("nan")}], 9.0))
+    again.close()
+    with pytest.raises(StoreError, match=r"contradicts an earlier line.*Choose another folder"):
+        store.load()
+
+
+def test_a_shard_that_cannot_be_read_is_named(store):
+    (store.shards / "1-a.jsonl").mkdir()
+    with pytest.raises(StoreError, match=r"Could not read .*1-a\.jsonl`: Is a directory"):
+        store.load()
+
+
+# Disks that refuse
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_says_to_free_space(store, monkeypatch):
+    fill(store, CELLS[:2])
+    full = lambda path: os.open("/dev/full", os.O_WRONLY)  # noqa: E731
+    with monkeypatch.context() as patch:
+        patch.setattr(shards_module, "_new_file", full)
+        shard = Shard(store.shards)
+        with pytest.raises(StoreError, match=r"No space left.*free space and run the same command"):
+            shard.append(Result(CELLS[2].key, [], 0.0))
+    assert len(store.load()) == 2
+    shard.append(Result(CELLS[2].key, [], 0.0))  # Space again: the shard goes on in a new file.
+    shard.close()
+    assert len(store.load()) == 3
+
+
+def test_an_input_output_error_says_to_check_the_disk(store, monkeypatch):
+    def broken(descriptor):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    shard = Shard(store.shards)
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(StoreError, match=r"Input/output error\. Check the disk"):
+        shard.append(Result(CELLS[0].key, [], 0.0))
+
+
+def test_a_full_disk_at_the_start_leaves_a_folder_that_can_be_used_later(tmp_path, monkeypatch):
+    def full(*names):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest_module.os, "replace", full)
+        with pytest.raises(StoreError, match=r"No space left.*The disk is full"):
+            Store.create(tmp_path / "out", CELLS, description=DESCRIPTION)
+    assert Store.create(tmp_path / "out", CELLS, description=DESCRIPTION).load() == {}
+
+
+def test_a_folder_that_may_not_be_written_is_refused(tmp_path, monkeypatch):
+    # By hand: the superuser, who runs tests in containers, may write everywhere.
+    def forbidden(*arguments, **options):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "mkdir", forbidden)
+    with pytest.raises(StoreError, match=r"Permission denied.*Choose a folder that you may write"):
+        Store.create(tmp_path / "out", CELLS, description=DESCRIPTION)
+
+
+# Folders that are not this grid's
+
+
+def test_the_same_grid_is_opened_again_whatever_its_order(store):
+    fill(store)
+    again = Store.create(store.folder, [*CELLS[::-1], CELLS[0]], description={"preset": "other"})
+    assert again.manifest == store.manifest
+    assert len(again.load()) == len(CELLS)
+
+
+def reseeded(seed):
+    return [Cell(cell.kind, cell.parameters, seed) for cell in CELLS]
+
+
+@pytest.mark.parametrize(
+    ("cells", "description", "message"),
+    [
+        (reseeded(3), DESCRIPTION, r"other results: its seed is 0, yours 3\. Choose another"),
+        (
+            CELLS[:2],
+            {"preset": "paper"},
+            r"grid of 5 cells is not yours of 2 \(preset 'toy' there, 'paper' here\)\. Choose",
+        ),
+        (reseeded(3)[:2], DESCRIPTION, "its seed is 0, yours 3; its grid of 5 cells is not"),
+    ],
+)
+def test_another_grid_or_seed_is_refused_and_nothing_is_touched(store, cells, description, message):
+    fill(store)
+    before = everything(store.folder)
+    with pytest.raises(StoreError, match=message):
+        Store.create(store.folder, cells, description=description)
+    assert everything(store.folder) == before
+
+
+def test_another_schema_is_refused(store, monkeypatch):
+    monkeypatch.setattr(manifest_module, "SCHEMA", 99)
+    with pytest.raises(StoreError, match="it was written in schema 1, this is 99"):
+        Store.create(store.folder, CELLS, description=DESCRIPTION)
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "out").write_text("mine")
+    for folder in (tmp_path / "out", tmp_path / "out" / "deeper"):
+        with pytest.raises(StoreError, match="is not a folder"):
+            Store.create(folder, CELLS, description=DESCRIPTION)
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_folder_of_other_things_is_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(StoreError, match=r"holds other things \(`thesis.tex`\).*Choose another"):
+        Store.create(tmp_path, CELLS, description=DESCRIPTION)
+    assert os.listdir(tmp_path) == ["thesis.tex"]
+
+
+def test_a_start_that_was_killed_is_taken_up(tmp_path):
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "lock").touch()
+    (tmp_path / "manifest.json.new").write_text('{"schema"')
+    assert Store.create(tmp_path, CELLS, description=DESCRIPTION).status().total == 5
+
+
+def test_results_without_their_manifest_are_refused(store):
+    fill(store)
+    (store.folder / "manifest.json").unlink()
+    with pytest.raises(StoreError, match=r"has lost its `manifest.json`"):
+        Store.create(store.folder, CELLS, description=DESCRIPTION)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"name": "a web page"}', "\x00\xff"])
+def test_a_manifest_of_another_program_is_refused(tmp_path, text):
+    (tmp_path / "manifest.json").write_text(text, encoding="latin-1")
+    with pytest.raises(StoreError, match="is damaged or of another program"):
+        Store.create(tmp_path, CELLS, description=DESCRIPTION)
+
+
+def test_a_changed_manifest_is_noticed(store):
+    path = store.folder / "manifest.json"
+    path.write_text(path.read_text().replace('"cells": 5', '"cells": 6'))
+    with pytest.raises(StoreError, match=r"manifest.json` is damaged: its checksum"):
+        Store.open(store.folder)
+
+
+def test_opening_what_is_not_there_makes_nothing(tmp_path):
+    with pytest.raises(StoreError, match="holds no results"):
+        Store.open(tmp_path / "nowhere")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_grid_needs_cells_of_one_seed(tmp_path):
+    for cells in ([], [*CELLS, *reseeded(1)]):
+        with pytest.raises(ValueError, match="`cells` must be of one seed"):
+            Store.create(tmp_path / "out", cells, description=DESCRIPTION)
+
+
+def test_two_runs_cannot_write_to_one_folder(store):
+    with store.lock():
+        second = Store.open(store.folder)
+        with pytest.raises(StoreError, match=r"Another run is writing to .*Wait"), second.lock():
+            pass
+    with store.lock():
+        pass
