@@ -91,10 +91,12 @@ def slope_table(summary: Summary) -> list[str]:
     lines = [f"{head}{'slope':>8} {'s.e.':>7} {'sharp':>8} {'limit':>7}  rule"]
     for row in summary.slopes:
         sharp = "" if math.isnan(row.predicted) else f"{row.predicted:+.4f}"
+        limit = "" if math.isnan(row.asymptotic) else f"{row.asymptotic:+.2f}"
+        verdict = row.rule if row.verdict == row.rule else f"{row.rule}: {row.verdict}"
         lines.append(
             f"{_SIGN.get(row.verdict, ''):5}{row.experiment:4} {row.series:27.26}"
             f"{row.quantity:19.18}{row.ball:10}{row.axis:5}{row.slope:+8.4f} {row.stderr:7.4f} "
-            f"{sharp:>8} {row.asymptotic:+7.2f}  {row.rule}: {row.verdict}"
+            f"{sharp:>8} {limit:>7}  {verdict}"
         )
     return lines
 

@@ -221,9 +221,9 @@ def _draw(out: str, experiments: Sequence[Experiment], frame: pd.DataFrame) -> N
     if {"X2", "X5"} <= set(ids):
         pictures["risk_against_n"] = partial(plots.plot_risk_against_n, frame)
         pictures["risk_against_labels"] = partial(plots.plot_risk_against_labels, frame)
-    for name, draw in tqdm(pictures.items(), desc="pictures", leave=False):
+    for name, draw in tqdm(pictures.items(), desc="pictures", leave=False, disable=None):
         plots.save_figure(draw(), Path(out), name)
-    print(f"{len(pictures)} pictures in {out} as PNG and SVG: {', '.join(pictures)}")
+    print(f"Pictures (PNG and SVG) in {out}: {', '.join(pictures)}")
 
 
 def _plot(options: argparse.Namespace) -> int:

@@ -51,6 +51,12 @@ class Grid:
                 f"got law {self.law!r} and s {self.axes['s']}."
             )
 
+        if self.world == "averages" and self.axes["s"] != [1] and self.axes["skew"] != ["uniform"]:
+            raise ValueError(
+                "Several labels a point are averaged with uniform labels only, got skew "
+                f"{self.axes['skew']}; choose another --world or --s 1."
+            )
+
     @property
     def main_axis(self) -> str:
         """The axis with the most values, along which slopes are fitted."""
@@ -93,7 +99,7 @@ class Grid:
         labels, loss = WORLDS[self.world]
         radius = place.pop("radius")
         common = {**place, "law": self.law, "draws": self.draws}
-        if self.world == "averages" and place["s"] > 1:
+        if self.world == "averages" and self.axes["s"] != [1]:
             return [Planned(series, "slots", {**common, "labels": labels}, radius=radius)]
         average = {key: value for key, value in common.items() if key != "s"}
         cells = [Planned(series, "rademacher", average, radius=radius)]

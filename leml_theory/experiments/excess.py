@@ -107,7 +107,7 @@ def _x5(preset: str) -> list[Planned]:
     effort = (60, 12) if quick else (200, 40)
     gap = {"law": "rademacher", "n": 16384, "d": 64, "L": 64, "skew": "uniform"}
     plan = [Planned("gap", "rademacher", {**gap, "draws": 200 if quick else 600})]
-    points = powers(12, 18, 3) if quick else powers(12, 18)
+    points = powers(12, 18, 2) if quick else powers(12, 18)
     plan += [_worst("n", (n, 32, 32), effort) for n in points]
     return plan + [_worst("L = d", (10**9, size, size), effort) for size in _diagonal(preset)]
 

@@ -20,7 +20,7 @@ def _erm(series: str, place: dict[str, object], points: list[int]) -> list[Plann
 def _x9(preset: str) -> list[Planned]:
     quick = preset == "quick"
     small: dict[str, object] = {"d": 16, "L": 16, "labels": "rank-1", "draws": 8 if quick else 24}
-    points = powers(6, 14, 4) if quick else powers(6, 16, 2)
+    points = powers(6, 14, 2) if quick else powers(6, 16, 2)
     plan = []
     for factor in (1.0, 2.0, 4.0):
         plan += _erm(f"rank 1, radius {factor:g}|Z*|", {**small, "radius": factor}, points)

@@ -1,0 +1,380 @@
+"""Losses, entry by entry: values, derivatives, conjugates and the constants the bounds need.
+
+Paper: Table 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, xlogy
+
+Array = NDArray[np.float64]
+
+
+class Loss(Protocol):
+    """A convex loss of a label y and a prediction f; every method works entry by entry."""
+
+    @property
+    def name(self) -> str:
+        """The key in `LOSSES`."""
+
+    @property
+    def binary(self) -> bool:
+        """Whether labels are -1 and +1."""
+
+    @property
+    def curvature(self) -> float | None:
+        """Supremum of the second derivative; None when the loss has a kink."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the loss has a derivative everywhere."""
+
+    def encode(self, values: Array) -> Array:
+        """Labels as the loss needs them: signs for a binary loss, unchanged otherwise."""
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Loss of predicting f when the label is y."""
+
+    def derivative(self, y: Array, f: Array) -> Array:
+        """Derivative in f; a subgradient at a kink."""
+
+    def second_derivative(self, y: Array, f: Array) -> Array:
+        """Second derivative in f; zero where there is none."""
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Supremum over f of u f - loss(y, f); infinite outside its domain."""
+
+    def clip_dual(self, y: Array, u: Array) -> Array:
+        """Nearest point to u at which the conjugate is finite."""
+
+    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:
+        """Interval of t for which the conjugate is finite at t u, given that it is finite at u."""
+
+    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:
+        """Supremum of the derivative's size over |f| <= prediction_bound, |y| <= label_bound."""
+
+    def range_length(self, prediction_bound: float, label_bound: float) -> float:
+        """Length of the interval of values over |f| <= prediction_bound, |y| <= label_bound."""
+
+
+def _encode_signs(values: Array, name: str) -> Array:
+    """Return labels as -1 and +1; {0, 1} and {-1, +1} are understood."""
+    seen = set(np.unique(values).tolist())
+    if not (seen <= {0.0, 1.0} or seen <= {-1.0, 1.0}):
+        shown = sorted(seen)[:5]
+        raise ValueError(
+            f"`values` must be in {{0, 1}} or in {{-1, +1}} for the {name} loss, got {shown}; "
+            "threshold them first or take the squared loss."
+        )
+    return np.where(values > 0, 1.0, -1.0)
+
+
+def _unit_scales(u: Array) -> tuple[float, float]:
+    """Interval of t >= 0 with |t u| <= 1."""
+    largest = float(np.abs(u).max())
+    return 0.0, (np.inf if largest == 0 else 1 / largest)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """-y f: the loss of Appendix C.
+
+    Paper: Appendix C.
+    """
+
+    name: ClassVar[str] = "linear"
+    binary: ClassVar[bool] = False
+    curvature: ClassVar[float | None] = 0.0
+    smooth: ClassVar[bool] = True
+
+    def encode(self, values: Array) -> Array:
+        """Return the labels unchanged."""
+        return values
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return -y f."""
+        return -y * f
+
+    def derivative(self, y: Array, f: Array) -> Array:
+        """Return -y."""
+        return np.broadcast_to(-y, np.broadcast_shapes(y.shape, f.shape)).copy()
+
+    def second_derivative(self, y: Array, f: Array) -> Array:
+        """Return zero."""
+        return np.zeros(np.broadcast_shapes(y.shape, f.shape))
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return 0 at u = -y and infinity elsewhere."""
+        return np.where(u == -y, 0.0, np.inf)
+
+    def clip_dual(self, y: Array, u: Array) -> Array:
+        """Return -y, the only point of the domain."""
+        return np.broadcast_to(-y, u.shape).copy()
+
+    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
+        """Return (1, 1): the domain is one point."""
+        return 1.0, 1.0
+
+    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
+        """Return the largest label."""
+        return label_bound
+
+    def range_length(self, prediction_bound: float, label_bound: float) -> float:
+        """Return 2 |f| |y|."""
+        return 2 * prediction_bound * label_bound
+
+
+@dataclass(frozen=True, slots=True)
+class Squared:
+    """(y - f)^2 / 2.
+
+    Paper: Table 1.
+    """
+
+    name: ClassVar[str] = "squared"
+    binary: ClassVar[bool] = False
+    curvature: ClassVar[float | None] = 1.0
+    smooth: ClassVar[bool] = True
+
+    def encode(self, values: Array) -> Array:
+        """Return the labels unchanged."""
+        return values
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return (y - f)^2 / 2."""
+        return 0.5 * np.square(y - f)
+
+    def derivative(self, y: Array, f: Array) -> Array:
+        """Return f - y."""
+        return f - y
+
+    def second_derivative(self, y: Array, f: Array) -> Array:
+        """Return one."""
+        return np.ones(np.broadcast_shapes(y.shape, f.shape))
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return u^2 / 2 + u y."""
+        return u * (0.5 * u + y)
+
+    def clip_dual(self, y: Array, u: Array) -> Array:  # noqa: ARG002
+        """Return u: the domain is the whole line."""
+        return u
+
+    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
+        """Return the half-line."""
+        return 0.0, np.inf
+
+    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:
+        """Return |f| + |y|."""
+        return prediction_bound + label_bound
+
+    def range_length(self, prediction_bound: float, label_bound: float) -> float:
+        """Return (|f| + |y|)^2 / 2."""
+        return 0.5 * (prediction_bound + label_bound) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """log(1 + exp(-y f)), labels -1 and +1.
+
+    Paper: Table 1.
+    """
+
+    name: ClassVar[str] = "logistic"
+    binary: ClassVar[bool] = True
+    curvature: ClassVar[float | None] = 0.25
+    smooth: ClassVar[bool] = True
+
+    def encode(self, values: Array) -> Array:
+        """Return labels as -1 and +1; {0, 1} is understood."""
+        return _encode_signs(values, self.name)
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return log(1 + exp(-y f))."""
+        return np.logaddexp(0.0, -y * f)
+
+    def derivative(self, y: Array, f: Array) -> Array:
+        """Return -y / (1 + exp(y f))."""
+        return np.asarray(-y * expit(-y * f))
+
+    def second_derivative(self, y: Array, f: Array) -> Array:
+        """Return p (1 - p) with p = 1 / (1 + exp(-y f))."""
+        margin = y * f
+        return np.asarray(expit(margin) * expit(-margin))
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return p log p + (1 - p) log(1 - p) with p = -y u in [0, 1]."""
+        p = -y * u
+        inside = (p >= 0) & (p <= 1)
+        q = np.clip(p, 0.0, 1.0)
+        return np.where(inside, xlogy(q, q) + xlogy(1 - q, 1 - q), np.inf)
+
+    def clip_dual(self, y: Array, u: Array) -> Array:
+        """Return u with -y u moved into [0, 1]."""
+        return -y * np.clip(-y * u, 0.0, 1.0)
+
+    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
+        """Return the t with t |u| <= 1."""
+        return _unit_scales(u)
+
+    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
+        """Return 1 / (1 + exp(-|f|))."""
+        return float(expit(prediction_bound))
+
+    def range_length(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
+        """Return |f|, since log(1 + e^a) - log(1 + e^-a) = a."""
+        return prediction_bound
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredHinge:
+    """max(0, 1 - y f)^2, labels -1 and +1.
+
+    Paper: Table 1.
+    """
+
+    name: ClassVar[str] = "squared_hinge"
+    binary: ClassVar[bool] = True
+    curvature: ClassVar[float | None] = 2.0
+    smooth: ClassVar[bool] = True
+
+    def encode(self, values: Array) -> Array:
+        """Return labels as -1 and +1; {0, 1} is understood."""
+        return _encode_signs(values, self.name)
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return max(0, 1 - y f)^2."""
+        return np.square(np.maximum(0.0, 1 - y * f))
+
+    def derivative(self, y: Array, f: Array) -> Array:
+        """Return -2 y max(0, 1 - y f)."""
+        return -2 * y * np.maximum(0.0, 1 - y * f)
+
+    def second_derivative(self, y: Array, f: Array) -> Array:
+        """Return 2 where y f < 1 and 0 elsewhere."""
+        return np.where(y * f < 1, 2.0, 0.0)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return v^2 / 4 - v with v = -y u >= 0."""
+        v = -y * u
+        return np.where(v >= 0, v * (0.25 * v - 1), np.inf)
+
+    def clip_dual(self, y: Array, u: Array) -> Array:
+        """Return u with -y u moved above 0."""
+        return -y * np.maximum(-y * u, 0.0)
+
+    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
+        """Return the half-line."""
+        return 0.0, np.inf
+
+    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
+        """Return 2 (1 + |f|)."""
+        return 2 * (1 + prediction_bound)
+
+    def range_length(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
+        """Return the span of max(0, 1 - m)^2 over margins |m| <= |f|."""
+        return float((1 + prediction_bound) ** 2 - max(0.0, 1 - prediction_bound) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    """|y - f|."""
+
+    name: ClassVar[str] = "absolute"
+    binary: ClassVar[bool] = False
+    curvature: ClassVar[float | None] = None
+    smooth: ClassVar[bool] = False
+
+    def encode(self, values: Array) -> Array:
+        """Return the labels unchanged."""
+        return values
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return |y - f|."""
+        return np.abs(y - f)
+
+    def derivative(self, y: Array, f: Array) -> Array:
+        """Return the sign of f - y."""
+        return np.sign(f - y)
+
+    def second_derivative(self, y: Array, f: Array) -> Array:
+        """Return zero."""
+        return np.zeros(np.broadcast_shapes(y.shape, f.shape))
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return u y for |u| <= 1."""
+        return np.where(np.abs(u) <= 1, u * y, np.inf)
+
+    def clip_dual(self, y: Array, u: Array) -> Array:  # noqa: ARG002
+        """Return u moved into [-1, 1]."""
+        return np.clip(u, -1.0, 1.0)
+
+    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
+        """Return the t with t |u| <= 1."""
+        return _unit_scales(u)
+
+    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
+
+    def range_length(self, prediction_bound: float, label_bound: float) -> float:
+        """Return |f| + |y|."""
+        return prediction_bound + label_bound
+
+
+@dataclass(frozen=True, slots=True)
+class Hinge:
+    """max(0, 1 - y f), labels -1 and +1."""
+
+    name: ClassVar[str] = "hinge"
+    binary: ClassVar[bool] = True
+    curvature: ClassVar[float | None] = None
+    smooth: ClassVar[bool] = False
+
+    def encode(self, values: Array) -> Array:
+        """Return labels as -1 and +1; {0, 1} is understood."""
+        return _encode_signs(values, self.name)
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return max(0, 1 - y f)."""
+        return np.maximum(0.0, 1 - y * f)
+
+    def derivative(self, y: Array, f: Array) -> Array:
+        """Return -y where y f < 1 and 0 elsewhere."""
+        return np.where(y * f < 1, -y, 0.0)
+
+    def second_derivative(self, y: Array, f: Array) -> Array:
+        """Return zero."""
+        return np.zeros(np.broadcast_shapes(y.shape, f.shape))
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return u y for -y u in [0, 1]."""
+        p = -y * u
+        return np.where((p >= 0) & (p <= 1), -p, np.inf)
+
+    def clip_dual(self, y: Array, u: Array) -> Array:
+        """Return u with -y u moved into [0, 1]."""
+        return -y * np.clip(-y * u, 0.0, 1.0)
+
+    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
+        """Return the t with t |u| <= 1."""
+        return _unit_scales(u)
+
+    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
+
+    def range_length(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
+        """Return the span of max(0, 1 - m) over margins |m| <= |f|."""
+        return float(1 + prediction_bound - max(0.0, 1 - prediction_bound))
+
+
+LOSSES: dict[str, Loss] = {
+    loss.name: loss
+    for loss in (Linear(), Squared(), Logistic(), SquaredHinge(), Absolute(), Hinge())
+}

@@ -1,0 +1,83 @@
+"""What a solver returns: a point, what it proves about it, and what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Status(Enum):
+    """How a solver ended; each value says what to do next."""
+
+    SOLVED = "The certified gap is within `tol`: use the result."
+    GAP_ABOVE_TOL = (
+        "The gap is above `tol` after `max_iter` iterations: use the result with its gap, "
+        "raise `max_iter`, or pass its Z as `start`."
+    )
+    ROUNDING_LIMIT = (
+        "The gap is above `tol` and rounding keeps it there: use the result with its gap, "
+        "raise `tol`, or rescale X and the radius."
+    )
+    ENGINE_FAILED = (
+        "The engine found no solution, so Z = 0 and the gap is the trivial one: "
+        "rescale the problem or take the other engine."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Bounds, at the returned point, on how far its objective is from the minimum."""
+
+    objective: float
+    """Weighted sum of losses, evaluated afresh at the returned Z."""
+
+    lower_bound: float
+    """No point of the ball has a smaller objective."""
+
+    infeasibility: float
+    """How far Z lies outside the ball, relative to the radius."""
+
+    scale: float
+    """Objective at Z = 0, the unit of the relative gap."""
+
+    @property
+    def gap(self) -> float:
+        """Objective minus lower bound."""
+        return self.objective - self.lower_bound
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap over the objective at Z = 0 (over the size of the lower bound if that is zero)."""
+        unit = self.scale or abs(self.lower_bound)
+        return self.gap / unit if unit else self.gap
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolverResult:
+    """A feasible Z with its certificate.
+
+    Attributes
+    ----------
+    Z : (d, L) array
+        The returned point.
+    status : Status
+        How the solver ended and what to do next.
+    certificate : Certificate
+        Computed at `Z` from the problem alone.
+    trace : tuple of float
+        The engine's own gap estimate each time it looked.
+    iterations : int
+        Gradient evaluations of our engine, iterations of the solver inside cvxpy.
+    seconds : float
+        Wall time.
+    """
+
+    Z: NDArray[np.float64]
+    status: Status
+    certificate: Certificate
+    trace: tuple[float, ...]
+    iterations: int
+    seconds: float
