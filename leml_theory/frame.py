@@ -68,7 +68,9 @@ def _row(experiment: str, planned: Planned, result: Row) -> Row:
         row[name] = bound.value if math.isfinite(bound.value) else math.nan
         row[f"{name}_valid"] = bound.valid
     row["refused"] = "; ".join(
-        f"{name} {text}" for name, bound in bounds.items() for text in bound.failures
+        f"{name} {text.removeprefix(f'{name} ')}"
+        for name, bound in bounds.items()
+        for text in bound.failures
     )
     return row
 

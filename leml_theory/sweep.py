@@ -193,7 +193,7 @@ def _run(options: argparse.Namespace) -> int:
     _write(options.out, frame, summary, {**description, **run})
     for line in (*slope_table(summary), *check_table(summary), *verdict_lines(summary)):
         print(line)
-    _draw(options.out, experiments, frame)
+    _draw(options.out, list(plans), frame)
     return summary.exit_status
 
 
@@ -212,11 +212,10 @@ def _write(out: str, frame: pd.DataFrame, summary: Summary, run: dict[str, Any])
         aside.replace(Path(out, name))
 
 
-def _draw(out: str, experiments: Sequence[Experiment], frame: pd.DataFrame) -> None:
+def _draw(out: str, ids: Sequence[str], frame: pd.DataFrame) -> None:
     """Draw every picture that the frame permits and say where they are."""
     from leml_theory import plots
 
-    ids = [experiment.id for experiment in experiments]
     pictures = {name: partial(plots.plot_experiment, frame, name) for name in ids}
     if {"X2", "X5"} <= set(ids):
         pictures["risk_against_n"] = partial(plots.plot_risk_against_n, frame)
@@ -231,10 +230,9 @@ def _plot(options: argparse.Namespace) -> int:
     path = Path(options.out, "results.csv")
     if not path.is_file():
         raise ValueError(f"`{path}` is not there; run the sweep with --out {options.out} first.")
-    frame = pd.read_csv(path, keep_default_na=True)
-    known = {name: EXPERIMENTS.get(name) for name in dict.fromkeys(frame["experiment"])}
-    chosen = [e for name, e in known.items() if e and (not options.only or name in options.only)]
-    _draw(options.out, chosen, frame)
+    frame = pd.read_csv(path)
+    measured = list(dict.fromkeys(frame["experiment"]))
+    _draw(options.out, [name for name in options.only or measured if name in measured], frame)
     return 0
 
 

@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "leml_theory": {"argument_checks", "simulations", "leml_solver"},
 }
 HEAVY = ("cvxpy", "matplotlib", "seaborn")
-PLACE = r"(Theorem|Lemma|Claim|Table|Algorithm|Section|Equation|Appendix) [A-D0-9.]+"
+PLACE = r"(Theorem|Lemma|Claim|Table|Algorithm|Section|Equation|Appendix) \(?[A-D0-9.]+"
 
 
 def modules(package):

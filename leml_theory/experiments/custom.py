@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from argument_checks import one_of
+from argument_checks import one_of, positive_integer
 from leml_theory.experiments.design import Experiment, Fit, Planned
+from leml_theory.worlds import observation_of
 
 AXES = ("n", "d", "L", "s", "skew", "radius")
 # world -> (label model, loss); the first two need no label model of their own
@@ -45,6 +46,9 @@ class Grid:
 
     def __post_init__(self) -> None:
         one_of(self.world, "world", WORLDS)
+        positive_integer(self.draws, "draws")
+        for skew, n_labels, s in product(*(self.axes[axis] for axis in ("skew", "L", "s"))):
+            observation_of(skew, n_labels, s)  # says what is wrong before anything is measured
         if self.world == "planted" and (self.law != "rademacher" or self.axes["s"] != [1]):
             raise ValueError(
                 "The planted world needs --law rademacher and one label a point (--s 1), "

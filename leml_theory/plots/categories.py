@@ -1,0 +1,110 @@
+"""Panels without a curve: a few worlds beside each other, and the rare outlier."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from leml_theory.experiments.controls import REFUSALS
+from leml_theory.plots.curves import ERRORS, draw_violations, text_entry
+from leml_theory.plots.panel import Panel, numbers
+from leml_theory.plots.style import BOUND_LOOKS, GREY, LOOKS
+from leml_theory.plots.ticks import label_logs, label_values
+from leml_theory.plots.validity import best_valid, short_reason
+
+_DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0}
+
+
+def draw_categories(ax: Axes, rows: pd.DataFrame, _panel: Panel, z: float) -> None:
+    """Draw one column a world: measured, predicted, the smallest valid bound, refused bounds."""
+    names = list(dict.fromkeys(rows["series"]))
+    place = rows["series"].map(names.index) + rows["ball"].map(_DODGE)
+    rows = rows.assign(place=place.astype(float))
+    margin = 0.35 if len(names) == 1 else 0.6
+    ax.set(yscale="log", xlim=(-margin, len(names) - 1 + margin))
+    _draw_balls(ax, rows)
+    x = numbers(rows, "place")
+    dash = Line2D(x, best_valid(rows), color="black", marker="_", linestyle="none")
+    dash.set(markersize=15, markeredgewidth=1.8, label="smallest valid bound")
+    ax.add_line(dash)
+    _draw_refused(ax, rows, names)
+    draw_violations(ax, rows, "place", z)
+    balls = {LOOKS[ball].name: _DODGE[ball] for ball in rows["ball"].unique()}
+    ticks = balls if len(names) == 1 else {name: place for place, name in enumerate(names)}
+    ax.set_xticks(list(ticks.values()), list(ticks))
+    ax.grid(visible=False, axis="x")
+
+
+def _draw_balls(ax: Axes, rows: pd.DataFrame) -> None:
+    """Draw the measured values of every ball, and a thin dash where they are predicted."""
+    for ball, look in LOOKS.items():
+        points = rows[rows["ball"] == ball]
+        if points.empty:
+            continue
+        x = numbers(points, "place")
+        ax.errorbar(
+            x,
+            points["value"],
+            yerr=ERRORS * numbers(points, "stderr"),
+            **look.marks(),
+            linestyle="none",
+            capsize=2.5,
+            zorder=4,
+            label=f"{look.name} {look.noun}, measured",
+        )
+        for middle, level in zip(x, points["predicted"], strict=True):
+            ax.plot([middle - 0.1, middle + 0.1], [level] * 2, color=look.colour, lw=0.9, ls="--")
+
+
+def _draw_refused(ax: Axes, rows: pd.DataFrame, names: list[str]) -> None:
+    """Draw the bound that each control refuses as a grey cross, and tell why under the panel."""
+    for series in names:
+        if series not in REFUSALS:
+            continue
+        bound = REFUSALS[series][0]
+        control = rows[(rows["series"] == series) & (rows["ball"] == "trace")]
+        name = BOUND_LOOKS[bound].name
+        label = f"{series}: {name}, not valid here: {short_reason(control, bound)}"
+        if not np.isfinite(control[bound]).any():
+            text_entry(ax, f"{label}; it has no value")
+            continue
+        x, y = names.index(series), float(control[bound].iloc[0])
+        ax.plot([x], [y], color=GREY, marker="x", markersize=9, linestyle=":", label=label)
+        ax.annotate(
+            "refused",
+            (x, y),
+            xytext=(0, -14),
+            textcoords="offset points",
+            ha="center",
+            color="0.4",
+            fontsize=7.5,
+        )
+
+
+def draw_outlier(ax: Axes, rows: pd.DataFrame, panel: Panel, _z: float) -> None:
+    """Draw how far above Theorem 3's promise one rare outlier lifts the excess, and how often."""
+    ax.set(xscale="log", yscale="log")
+    look = LOOKS["trace"]
+    x, ratio = numbers(rows, panel.axis), numbers(rows, "signal")
+    ax.axhline(1, color=GREY, linestyle=":", label=_PROMISE)
+    ax.plot(x, ratio, color=look.colour, marker=look.marker, linestyle="none", label=_OUTLIER)
+    for place, level, often, error in zip(x, ratio, rows["value"], rows["stderr"], strict=True):
+        ax.annotate(
+            f"in {often:.2%} ± {ERRORS * error:.2%} of runs",
+            (place, level),
+            xytext=(7, 3),
+            textcoords="offset points",
+            fontsize=8,
+        )
+    ax.set(xlim=(x.min() / 2, x.max() * 25), ylim=(0.7, ratio.max() * 2))
+    label_logs(ax, "y")
+    label_values(ax, sorted(x), 8)
+
+
+_PROMISE = (
+    "Theorem 3 with unit constants, not valid here: its proof needs a bounded loss; it would "
+    "allow less than 1 except with probability δ"
+)
+_OUTLIER = "excess of the minimiser when the outlier is drawn, over Theorem 3's promise"

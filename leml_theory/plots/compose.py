@@ -1,0 +1,209 @@
+"""From panels to a figure: axes, legends under their panels, a finding above, a key below."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+
+from leml_theory.plots.categories import draw_categories, draw_outlier
+from leml_theory.plots.curves import draw_curves, is_text
+from leml_theory.plots.panel import Panel, setting
+from leml_theory.plots.strips import draw_ratio, draw_slopes
+from leml_theory.plots.style import picture_style
+from leml_theory.plots.ticks import label_logs
+
+Entries = dict[str, Any]
+
+KEY = (
+    "Points: measured, bars ± 2 standard errors (so are the ± of slopes). Thin dashes: sharp "
+    "prediction, not a bound. Heavy lines: bounds on the mean where valid, on risks twice those on "
+    "averages. Grey dots with crosses: a bound outside its assumptions, which promises nothing."
+)
+
+# All lengths in inches.  Fixed places rather than a layout engine: half the time, and panels that
+# stay where they are when a legend grows.
+WIDTH = 10.0
+_LEFT, _RIGHT, _TITLE, _MAIN, _GAP, _STRIP, _NAME = 0.82, 0.12, 0.5, 2.75, 0.12, 0.95, 0.52
+_LINE = 0.158  # a line of small text
+_LETTERS = {1: 43, 2: 70, 3: 46}  # of small text that fit in a legend, by number of columns
+_TITLE_LETTERS = {1: 60, 2: 48, 3: 31}
+_ALONE = 5.9  # width of the axes of a single panel, whose legend stands beside it
+
+_KINDS = {"curves": draw_curves, "categories": draw_categories, "outlier": draw_outlier}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A finding, the panels that show it, and what else the reader should know.
+
+    Parameters
+    ----------
+    finding : str
+        The title.
+    panels : tuple of Panel
+        In reading order.
+    remark : str
+        Added to the key at the bottom.
+    columns : int
+        Panels beside each other, up to three.
+    shared_legend : bool
+        Whether entries that all panels have stand once, under the title.
+    """
+
+    finding: str
+    panels: tuple[Panel, ...]
+    remark: str = ""
+    columns: int = 2
+    shared_legend: bool = False
+
+
+@dataclass(slots=True)
+class _Place:
+    """One panel on its axes, with the legend that is still to be put under it."""
+
+    main: Axes
+    strip: Axes | None
+    entries: Entries
+    letters: int
+
+    @property
+    def wrapped(self) -> list[str]:
+        return [textwrap.fill(label, self.letters) for label in self.entries]
+
+    @property
+    def title_height(self) -> float:
+        return _TITLE + 0.16 * self.main.get_title(loc="left").count("\n")
+
+    @property
+    def legend_height(self) -> float:
+        return _LINE * sum(label.count("\n") + 1 for label in self.wrapped)
+
+
+def draw_picture(frame: pd.DataFrame, picture: Picture, z: float) -> Figure:
+    """Draw all panels of a picture that the frame has rows for."""
+    filled = [(panel, rows) for panel in picture.panels if len(rows := panel.rows(frame))]
+    columns = min(picture.columns, len(filled))
+    with picture_style():
+        figure = Figure(figsize=(WIDTH, WIDTH))
+        places = [_draw_place(figure, panel, rows, columns, z) for panel, rows in filled]
+        shared = _take_shared(places) if picture.shared_legend and len(places) > 1 else {}
+        _lay_out(figure, places, columns, (picture.finding, f"{KEY} {picture.remark}", shared))
+    return figure
+
+
+def _draw_place(figure: Figure, panel: Panel, rows: pd.DataFrame, columns: int, z: float) -> _Place:
+    """Draw one panel and its strip on axes of their own."""
+    main = figure.add_axes((0, 0, 1, 1), label=f"{panel.experiment} {panel.series[0]}")
+    strip = figure.add_axes((0, 0, 1, 1), sharex=main, label="strip") if panel.strip else None
+    draw_panel(main, rows, panel, z, columns=columns)
+    if strip is not None:
+        draw = draw_ratio if panel.strip == "ratio" else draw_slopes
+        draw(strip, rows, panel.axis)
+        strip.set_xlabel(main.get_xlabel())
+        main.set_xlabel("")
+        main.tick_params(labelbottom=False)
+    return _Place(main, strip, _entries(main), _LETTERS[columns])
+
+
+def _entries(ax: Axes) -> Entries:
+    """Return the legend of the axes, what is measured first."""
+    pairs = list(zip(*ax.get_legend_handles_labels(), strict=True))
+    pairs.sort(key=lambda pair: not isinstance(pair[0], ErrorbarContainer))
+    return {label: handle for handle, label in pairs}
+
+
+def draw_panel(ax: Axes, rows: pd.DataFrame, panel: Panel, z: float, *, columns: int = 1) -> None:
+    """Draw one panel without strip and legend."""
+    _KINDS[panel.kind](ax, rows, panel, z)
+    ax.set(xlabel=panel.x_label(rows), ylabel=panel.y_label(rows))
+    label_logs(ax, "y")
+    ax.set_title(
+        textwrap.fill(panel.title, _TITLE_LETTERS[columns]), loc="left", pad=15, fontweight="bold"
+    )
+    ax.annotate(
+        setting(rows, panel.axis),
+        (0, 1),
+        xycoords="axes fraction",
+        xytext=(0, 3),
+        textcoords="offset points",
+        color="0.35",
+        fontsize=8,
+    )
+
+
+def _take_shared(places: list[_Place]) -> Entries:
+    """Take the legend entries that all panels have out of the panels' own legends."""
+    first, *others = (place.entries for place in places)
+    shared = {
+        label: handle
+        for label, handle in first.items()
+        if all(label in other for other in others) and not is_text(handle)
+    }
+    for place in places:
+        place.entries = {k: v for k, v in place.entries.items() if k not in shared}
+    return shared
+
+
+def _lay_out(
+    figure: Figure, places: list[_Place], columns: int, words: tuple[str, str, Entries]
+) -> None:
+    """Place title, panels, legends and key from top to bottom; the height is what they need."""
+    finding, key, shared = words
+    title, footer = textwrap.fill(finding, 92), textwrap.fill(key.strip(), 150)
+    head = 0.12 + 0.23 * (title.count("\n") + 1) + (0.3 if shared else 0.0)
+    foot = 0.16 + 0.15 * (footer.count("\n") + 1)
+    bands = [places[i : i + columns] for i in range(0, len(places), columns)]
+    heights = [_band_height(band, columns) for band in bands]
+    total = head + sum(heights) + foot
+    figure.set_size_inches(WIDTH, total)
+    figure.text(0.012, 1 - 0.1 / total, title, va="top", fontsize=12.5, fontweight="bold")
+    figure.text(0.012, 0.08 / total, footer, va="bottom", fontsize=8, color="0.25")
+    if shared:
+        anchor = (0.012, 1 - (head - 0.3) / total)
+        figure.legend(
+            shared.values(), shared, loc="upper left", bbox_to_anchor=anchor, ncols=6,
+            borderaxespad=0, handlelength=3.0, columnspacing=1.5, fontsize=9,
+        )  # fmt: skip
+    top = total - head
+    for band, height in zip(bands, heights, strict=True):
+        for column, place in enumerate(band):
+            below = top - max(place.title_height for place in band)
+            _set_place(place, (column * WIDTH / columns, below), columns, total)
+        top -= height
+
+
+def _band_height(band: list[_Place], columns: int) -> float:
+    """Return the height of a row of panels with their legends."""
+    strip = _GAP + _STRIP if any(place.strip for place in band) else 0.0
+    axes = max(place.title_height for place in band) + _MAIN + strip + _NAME
+    legend = max(place.legend_height for place in band)
+    return (axes + legend if columns > 1 else max(axes, legend)) + 0.15
+
+
+def _set_place(place: _Place, corner: tuple[float, float], columns: int, total: float) -> None:
+    """Move one panel to its place, its upper left corner in inches, and its legend under it."""
+    left, top = corner
+    wide = (_ALONE if columns == 1 else WIDTH / columns - _LEFT - _RIGHT) / WIDTH
+    x, bottom = (left + _LEFT) / WIDTH, top - _MAIN
+    place.main.set_position((x, bottom / total, wide, _MAIN / total))
+    if place.strip is not None:
+        bottom -= _GAP + _STRIP
+        place.strip.set_position((x, bottom / total, wide, _STRIP / total))
+    anchor = (left + 0.12, bottom - _NAME) if columns > 1 else (_LEFT + _ALONE + 0.2, top)
+    if place.entries:
+        place.main.legend(
+            place.entries.values(),
+            place.wrapped,
+            loc="upper left",
+            bbox_to_anchor=(anchor[0] / WIDTH, anchor[1] / total),
+            bbox_transform=place.main.figure.transFigure,
+            borderaxespad=0,
+            labelspacing=0.25,
+            handlelength=2.6,
+        )

@@ -1,0 +1,224 @@
+"""The layers of a panel of curves: measured points, predictions, bounds, guides, lower strips."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from leml_theory.frame import BOUNDS
+from leml_theory.plots.panel import Panel, numbers
+from leml_theory.plots.style import BOUND_LOOKS, GREY, GUIDE, LOOKS, MINUS
+from leml_theory.plots.ticks import label_logs, label_values, number
+from leml_theory.plots.validity import (
+    above,
+    best_of_family,
+    is_valid,
+    short_reason,
+)
+from leml_theory.rates import curve_slope, log_log_slope
+
+Array = NDArray[np.float64]
+
+_GUIDE_LINES = ((0, (1, 1, 5, 1)), (0, (1, 1.5)))
+ERRORS = 2.0  # error bars are this many standard errors
+
+
+def draw_curves(ax: Axes, rows: pd.DataFrame, panel: Panel, z: float) -> None:
+    """Draw bounds, guides and measured points along the panel's axis, both axes logarithmic."""
+    ax.set(xscale="log", yscale="log")
+    draw_bounds(ax, rows, panel)
+    draw_guides(ax, rows, panel)
+    draw_measured(ax, rows, panel)
+    draw_violations(ax, rows, panel.axis, z)
+    _cut_at_zero(ax, rows)
+    places = sorted(set(numbers(rows, panel.axis)))
+    if panel.axis == "n" and len(places) > 1:
+        label_logs(ax, "x")
+    else:
+        label_values(ax, places, 8)
+
+
+def _cut_at_zero(ax: Axes, rows: pd.DataFrame) -> None:
+    """Let error bars that reach zero, far below on a logarithmic axis, leave through its end."""
+    reach = rows[(rows["value"] > 0) & (ERRORS * rows["stderr"] > 0.8 * rows["value"])]
+    if not reach.empty:
+        ax.set_ylim(bottom=max(ax.get_ylim()[0], rows["value"][rows["value"] > 0].min() / 3))
+
+
+def text_entry(ax: Axes, text: str) -> None:
+    """Put a line of text into the legend of `ax`."""
+    ax.add_line(Line2D([], [], linestyle="none", label=text))
+
+
+def is_text(handle: object) -> bool:
+    """Return whether a legend's handle is that of `text_entry`, a line that shows nothing."""
+    return isinstance(handle, Line2D) and handle.get_linestyle() == "None" == handle.get_marker()
+
+
+def draw_measured(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
+    """Draw the points of every ball with error bars, and the sharp prediction where there is one.
+
+    Points of a ball without a prediction are joined, to be followed by eye.
+    """
+    for ball, look in LOOKS.items():
+        points = rows[(rows["ball"] == ball) & (rows["value"] > 0)]
+        if points.empty:
+            continue
+        x, value, error = (numbers(points, name) for name in (panel.axis, "value", "stderr"))
+        bars = ERRORS * np.nan_to_num(error)
+        sharp = points["predicted"].notna().any()
+        ax.errorbar(
+            x,
+            value,
+            yerr=[np.minimum(bars, 0.999 * value), bars],
+            **look.marks(),
+            linestyle="none" if sharp else look.line,
+            linewidth=1.0,
+            elinewidth=1.2,
+            capsize=2.5,
+            zorder=4,
+            label=f"{look.name}{_slope_text(points, panel) or f' {look.noun}, measured'}",
+        )
+        if sharp:
+            ax.plot(x, numbers(points, "predicted"), color=look.colour, lw=0.9, ls="--", zorder=3)
+    if (hidden := int((rows["value"] <= 0).sum())) > 0:
+        text_entry(ax, f"{hidden} points at or below zero, not shown on this axis")
+
+
+def _slope_text(points: pd.DataFrame, panel: Panel) -> str:
+    """Return the fitted slope of one ball, and the slope of its sharp prediction on the grid."""
+    points = points[(points[panel.axis] >= panel.fit_from) & (points["stderr"] > 0)]
+    if not panel.fitted or points[panel.axis].nunique() < 2:
+        return ""
+    x, value, error = (numbers(points, name) for name in (panel.axis, "value", "stderr"))
+    slope = log_log_slope(x, value, error)
+    since = f" for {panel.axis} ≥ {x.min():g}" if panel.fit_from else ""
+    bar = ERRORS * slope.stderr
+    text = f": slope {signed(slope.slope)} ± {bar:.{3 if bar >= 0.001 else 4}f}{since}"
+    if points["predicted"].gt(0).all():
+        expected = curve_slope(x, points["predicted"], error / value)
+        text += f" ({panel.prediction} {signed(expected)})"
+    return text
+
+
+def signed(slope: float) -> str:
+    """Return a slope in three digits with a proper minus sign, and none before zero."""
+    return f"{round(slope, 3) + 0.0:+.3f}".replace("-", MINUS).replace("+0.000", "0.000")
+
+
+def bound_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose bounds are drawn: the trace ball's, which has the most, if there."""
+    trace = rows[rows["ball"] == "trace"]
+    return rows[rows["ball"] == "frobenius"] if trace.empty else trace
+
+
+def draw_bounds(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
+    """Draw bounds as lines where they are valid, greyed, dotted and named where they are not."""
+    rows = bound_rows(rows)
+    if rows.empty:
+        return
+    if not any(is_valid(rows, name).any() for name in BOUNDS):
+        text_entry(ax, f"no valid bound: {short_reason(rows, 'theorem_3')}")
+        return
+    for name in panel.bounds or ("theorem_3", best_of_family(rows)):
+        _draw_bound(ax, rows, panel.axis, name)
+    for name in panel.noted:
+        text_entry(ax, _note(rows, panel.axis, name))
+
+
+def _draw_bound(ax: Axes, rows: pd.DataFrame, axis: str, name: str) -> None:
+    """Draw one bound: a line over its valid part, a grey dotted one over the rest."""
+    look, x, value = BOUND_LOOKS[name], numbers(rows, axis), numbers(rows, name)
+    valid = is_valid(rows, name)
+    if valid.any():
+        lone = "_" if valid.sum() == 1 else "None"
+        ax.plot(
+            x,
+            np.where(valid, value, np.nan),
+            color=look.colour,
+            linestyle=look.line,
+            linewidth=1.5,
+            marker=lone,
+            markersize=16,
+            label=look.name,
+        )
+    if not valid.all():
+        reason = f"{look.name}, not valid here: {short_reason(rows[~valid], name)}"
+        ax.plot(
+            x,
+            np.where(valid, np.nan, value),
+            color=GREY,
+            linestyle=":",
+            linewidth=1.2,
+            marker="x",
+            markersize=4,
+            label=reason,
+        )
+
+
+def _note(rows: pd.DataFrame, axis: str, name: str) -> str:
+    """Return what is to be said of a bound that is off the scale."""
+    valid, x = is_valid(rows, name), numbers(rows, axis)
+    measured = rows["value"].where(rows["value"] > 0)
+    ratios = numbers(rows, name) / measured.to_numpy(float)
+    text = BOUND_LOOKS[name].name
+    if np.isfinite(ratios).any():
+        low, high = np.nanmin(ratios), np.nanmax(ratios)
+        ends = dict.fromkeys(f"{float(f'{ratio:.2g}'):g}" for ratio in (low, high))
+        span = " to ".join(ends)
+        text += f": {span} times the measured values, off the scale"
+    if valid.all():
+        return text
+    reason = short_reason(rows[~valid], name)
+    if not valid.any():
+        return f"{text}; not valid here: {reason}"
+    return f"{text}; not valid at {axis} = {_places(x, ~valid)}: {reason}"
+
+
+def _places(x: Array, chosen: NDArray[np.bool_]) -> str:
+    """Return the chosen places of an axis, as a range where they are neighbours."""
+    found = np.flatnonzero(chosen)
+    if found.size > 2 and found[-1] - found[0] == found.size - 1:
+        return f"{number(x[found[0]])} to {number(x[found[-1]])}"
+    return ", ".join(number(place) for place in x[found])
+
+
+def draw_guides(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
+    """Draw labelled guides and the vertical lines of regimes, within the range of the data."""
+    for guide, line in zip(panel.guides, _GUIDE_LINES, strict=False):
+        own = rows[rows["ball"] == guide.ball]
+        curve = guide.curve(own)
+        ax.plot(own[panel.axis], curve, color=GUIDE, lw=1.0, ls=line, label=guide.label, zorder=2)
+    span = rows[panel.axis].min(), rows[panel.axis].max()
+    for level, (label, place) in enumerate(panel.marks(rows).items()):
+        if span[0] <= place <= span[1]:
+            ax.axvline(place, color="0.45", linewidth=0.7, zorder=1)
+            ax.annotate(
+                label,
+                (place, 0.015 + 0.055 * level),
+                xycoords=("data", "axes fraction"),
+                xytext=(2, 0),
+                textcoords="offset points",
+                color="0.35",
+                fontsize=7.5,
+            )
+
+
+def draw_violations(ax: Axes, rows: pd.DataFrame, axis: str, z: float) -> None:
+    """Ring every point that is above a valid bound by more than z standard errors."""
+    found = rows[above(rows, z)]
+    if not found.empty:
+        ax.plot(
+            found[axis],
+            found["value"],
+            linestyle="none",
+            marker="o",
+            markersize=13,
+            markerfacecolor="none",
+            markeredgecolor="red",
+            markeredgewidth=2,
+            label="ABOVE A VALID BOUND",
+        )

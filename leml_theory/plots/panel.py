@@ -1,0 +1,196 @@
+"""What one panel of a picture shows, and the rows of the results frame it is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leml_theory.frame import BOUNDS
+
+AXIS_NAMES = {
+    "n": "number of points n",
+    "L": "number of labels L",
+    "d": "number of features d",
+    "s": "labels seen per point s",
+    "P": "probability P of the most frequent label",
+    "radius_factor": "radius of the ball over the norm of Z*",
+    "radius": "radius of the ball",
+}
+_OTHER_NAMES = {"series": "", "delta": "allowed probability of failure δ"}
+LAW_NAMES = {
+    "gaussian": "Gaussian x",
+    "rademacher": "Rademacher x",
+    "rank-one": "rank-one x",
+}
+
+Curve = Callable[[pd.DataFrame], "pd.Series[float]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A thin labelled line that is neither measured nor a bound."""
+
+    label: str
+    curve: Curve
+    ball: str = "trace"
+
+
+def slope_guide(label: str, axis: str, slope: float, *, start: float = 0.0) -> Guide:
+    """Return a guide of a given slope through the first measured trace point from `start` on."""
+
+    def curve(rows: pd.DataFrame) -> pd.Series[float]:
+        x = rows[axis].where(rows[axis] >= start)
+        first = x.first_valid_index()
+        if first is None:
+            return x
+        line: pd.Series[float] = rows["value"][first] * (x / x[first]) ** slope
+        return line
+
+    return Guide(label, curve)
+
+
+def regimes(rows: pd.DataFrame) -> dict[str, float]:
+    """Return the numbers of points at which the squared loss changes its regime.
+
+    Below d + L nothing is learnt; near dL an unconstrained fit interpolates; beyond n_c a radius
+    larger than the norm of Z* does not bind any more.
+    """
+    d, n_labels = float(rows["d"].iloc[0]), float(rows["L"].iloc[0])
+    marks = {"d+L": d + n_labels, "dL": d * n_labels}
+    factor = float(rows["radius_factor"].max())
+    if factor > 1:
+        marks["n_c"] = 0.72 * d**2 * n_labels / (factor - 1) ** 2
+    return marks
+
+
+def diagonal(rows: pd.DataFrame) -> dict[str, float]:
+    """Return the place L = d, beyond which Theorem 4 says nothing."""
+    for axis, other in (("L", "d"), ("d", "L")):
+        if varies(rows, axis) and not varies(rows, other):
+            return {"L = d": float(rows[other].iloc[0])}
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What one panel shows.
+
+    Parameters
+    ----------
+    experiment, series, quantity : str, tuple of str, str
+        Which rows of the frame.
+    axis : str
+        Column along the horizontal axis.
+    title : str
+        The finding.
+    bounds : tuple of str, optional
+        Bounds drawn as lines; by default Theorem 3 and the best of the trace ball's others.
+    noted : tuple of str
+        Bounds that would squeeze the data, told in a line under the panel.
+    guides, marks : tuple of Guide, callable
+        Labelled guide lines, and vertical lines by name.
+    strip : str
+        What a lower strip shows: '' nothing, 'ratio' measured over bound, 'slopes' local slopes.
+    times_root_n : bool
+        Whether everything is multiplied by sqrt(n), for axes along which n changes too.
+    fitted, fit_from : bool, float
+        Whether the legend tells the fitted slope, and from which value of the axis on.
+    kind : str
+        'curves' along the axis, 'categories' beside each other, or the 'outlier' of X11.
+    prediction : str
+        What the thin dashes are: 'sharp', or 'limit' where sizes have to grow first.
+    """
+
+    experiment: str
+    series: tuple[str, ...]
+    axis: str
+    title: str
+    quantity: str = "excess risk"
+    bounds: tuple[str, ...] | None = None
+    noted: tuple[str, ...] = ("paper_route",)
+    guides: tuple[Guide, ...] = ()
+    marks: Callable[[pd.DataFrame], dict[str, float]] = lambda _: {}
+    strip: str = ""
+    times_root_n: bool = False
+    fitted: bool = True
+    fit_from: float = 0.0
+    kind: str = "curves"
+    prediction: str = "sharp"
+
+    def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of the panel, sorted along the axis, each point of a ball once."""
+        keep = (frame["experiment"] == self.experiment) & frame["series"].isin(self.series)
+        rows = frame[keep & (frame["quantity"] == self.quantity)]
+        rows = rows.drop_duplicates(["ball", self.axis])
+        if self.kind != "categories":
+            rows = rows.sort_values(self.axis, kind="stable")
+        return _times_root_n(rows) if self.times_root_n else rows
+
+    def x_label(self, rows: pd.DataFrame) -> str:
+        """Return the name of the horizontal axis."""
+        if self.axis == "L" and varies(rows, "L") and (rows["L"] == rows["d"]).all():
+            return "number of labels L (= features d)"
+        return {**AXIS_NAMES, **_OTHER_NAMES}[self.axis]
+
+    def y_label(self, rows: pd.DataFrame) -> str:
+        """Return the name of the vertical axis with its unit."""
+        if self.kind == "outlier":
+            return "excess risk ÷ promised excess risk"
+        name = "Rademacher average" if self.quantity.startswith("rade") else self.quantity
+        units = ["" if name == "Rademacher average" else "loss units", _radius(rows)]
+        unit = ", ".join(filter(None, units))
+        factor = " \N{MULTIPLICATION SIGN} √n" if self.times_root_n else ""
+        return f"{name}{factor} ({unit})" if unit else f"{name}{factor}"
+
+
+def _times_root_n(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with values and bounds multiplied by sqrt(n)."""
+    factor = np.sqrt(rows["n"].astype(float))
+    return rows.assign(
+        **{name: rows[name] * factor for name in ("value", "stderr", "predicted", *BOUNDS)}
+    )
+
+
+def _radius(rows: pd.DataFrame) -> str:
+    """Return the radius in words, nothing where it is the axis or differs."""
+    factors = rows["radius_factor"].dropna().unique()
+    if factors.size == 1:
+        return f"radius {factors[0]:g}|Z*|".replace(" 1|", " |")
+    radii = rows.loc[rows["ball"] != "pooled", "radius"]
+    if radii.unique().size == 1:
+        return f"radius {radii.iloc[0]:g}"
+    if np.allclose(radii**2, rows.loc[radii.index, "L"]):
+        return "radius √L"
+    return ""
+
+
+def setting(rows: pd.DataFrame, axis: str) -> str:
+    """Return in one line what is constant along a panel: the law and the sizes."""
+    sizes = {name: rows[name].unique() for name in ("n", "d", "L") if name != axis}
+    fixed = {name: int(found[0]) for name, found in sizes.items() if found.size == 1}
+    if "d" in fixed and fixed.get("d") == fixed.get("L"):
+        fixed = {"d = L": fixed["d"], **{k: v for k, v in fixed.items() if k == "n"}}
+    laws = rows["law"].unique()
+    words = [LAW_NAMES.get(str(law), str(law)) for law in laws] if laws.size == 1 else []
+    return ", ".join([*words, *(f"{name} = {_count(value)}" for name, value in fixed.items())])
+
+
+def _count(value: int) -> str:
+    """Return a count as a power of ten where it is one, else with its digits."""
+    power = len(str(value)) - 1
+    superscript = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{superscript}" if power > 3 and value == 10**power else f"{value}"
+
+
+def varies(rows: pd.DataFrame, column: str) -> bool:
+    """Return whether a column holds more than one value."""
+    return bool(rows[column].dropna().unique().size > 1)
+
+
+def numbers(rows: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    """Return a column as floats."""
+    return rows[column].to_numpy(float)

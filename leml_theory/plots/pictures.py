@@ -1,0 +1,180 @@
+"""One call a picture, each taking the results frame."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from argument_checks import one_of
+from leml_theory.experiments import EXPERIMENTS, Experiment
+from leml_theory.frame import BOUNDS
+from leml_theory.plots.catalogue import PICTURES, RISK_AGAINST_LABELS, RISK_AGAINST_N
+from leml_theory.plots.compose import Picture, draw_panel, draw_picture
+from leml_theory.plots.panel import AXIS_NAMES, Panel, regimes, varies
+from leml_theory.plots.style import picture_style
+from leml_theory.plots.validity import above, is_valid
+from leml_theory.rates import family_z
+
+GRID = "grid"
+_QUANTITIES = ("rademacher average", "supremum deviation", "excess risk", "generalisation gap")
+_MOST_PANELS = 12
+_NEEDED = [
+    "experiment", "series", "quantity", "ball", "law", "n", "d", "L", "s", "P", "radius",
+    "radius_factor", "value", "stderr", "predicted", "signal", "delta", "refused",
+    *(column for name in BOUNDS for column in (name, f"{name}_valid")),
+]  # fmt: skip
+
+
+def plot_experiment(frame: pd.DataFrame, experiment: str) -> Figure:
+    """Draw the picture of one experiment, a panel a series.
+
+    Measured values with error bars stand beside the sharp prediction and the bounds; a bound is a
+    plain line only where it is valid, and greyed and named where it is not.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The results frame, from `results_frame` or read from results.csv.
+    experiment : str
+        'X1' to 'X11', or 'grid' for a grid from the command line.
+
+    Returns
+    -------
+    Figure
+        Of matplotlib, tied to no window; `save_figure` writes it.
+    """
+    one_of(experiment, "experiment", [*PICTURES, GRID])
+    _check(frame, [experiment])
+    picture = _grid(frame) if experiment == GRID else PICTURES[experiment]
+    return _draw(frame, picture)
+
+
+def plot_risk_against_n(frame: pd.DataFrame) -> Figure:
+    """Draw measured risks of both minimisers against n beside the bounds.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A results frame with rows of X5 (excess risks) and X2 (averages).
+
+    Notes
+    -----
+    Paper: Theorem 3, Theorem 4, Theorem 6 and Appendix C.
+    """
+    _check(frame, ["X2", "X5"])
+    return _draw(frame, RISK_AGAINST_N)
+
+
+def plot_risk_against_labels(frame: pd.DataFrame) -> Figure:
+    """Draw measured risks of both minimisers against the number of labels beside the bounds.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A results frame with rows of X5 (excess risks) and X2 (averages).
+
+    Notes
+    -----
+    Paper: Theorem 3, Theorem 4, Theorem 6 and Appendix C.
+    """
+    _check(frame, ["X2", "X5"])
+    return _draw(frame, RISK_AGAINST_LABELS)
+
+
+def plot_series(
+    frame: pd.DataFrame, experiment: str, series: str, *, ax: Axes | None = None
+) -> Axes:
+    """Draw one series of an experiment on axes of the caller's.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The results frame.
+    experiment, series : str
+        As in the columns of the frame.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    """
+    _check(frame, [experiment])
+    picture = _grid(frame) if experiment == GRID else PICTURES[experiment]
+    known = {name: panel for panel in picture.panels for name in panel.series}
+    one_of(series, "series", list(known))
+    panel = known[series]
+    with picture_style():
+        target = Figure().add_subplot() if ax is None else ax
+        draw_panel(target, panel.rows(frame), panel, _z(frame))
+        target.legend()
+    return target
+
+
+def _check(frame: pd.DataFrame, needed: list[str]) -> None:
+    """Raise an error when the frame is no results frame, or holds no row of what is needed."""
+    missing = [name for name in _NEEDED if name not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"`frame` must be a results frame, but lacks the columns {', '.join(missing)}; read it "
+            "from the results.csv of a sweep with pandas.read_csv."
+        )
+    there = list(dict.fromkeys(frame["experiment"]))
+    missing = [name for name in needed if name not in there]
+    if missing:
+        options = "with grid options" if missing == [GRID] else f"--only {','.join(needed)}"
+        raise ValueError(
+            f"`frame` holds no rows of {' and '.join(missing)}, only of {', '.join(there) or 'no'} "
+            f"experiment; run `python -m leml_theory.sweep` {options} first."
+        )
+
+
+def _draw(frame: pd.DataFrame, picture: Picture) -> Figure:
+    """Draw a picture whose title says so when this run does not bear the finding out."""
+    z = _z(frame)
+    ids = {panel.experiment for panel in picture.panels}
+    rows = frame[frame["experiment"].isin(ids)]
+    if above(rows, z).any():
+        picture = replace(picture, finding=f"A VALID BOUND IS EXCEEDED: {picture.finding}")
+    elif any(_fails(EXPERIMENTS[name], frame) for name in ids & set(EXPERIMENTS)):
+        picture = replace(picture, finding=f"Not confirmed in this run: {picture.finding}")
+    return draw_picture(frame, picture, z)
+
+
+def _fails(experiment: Experiment, frame: pd.DataFrame) -> bool:
+    """Return whether a slope or a check of the experiment fails on the frame."""
+    verdicts = [row.verdict for row in experiment.slopes(frame)]
+    with suppress(IndexError, KeyError):  # some series alone cannot be checked, only drawn
+        verdicts += [row.verdict for row in experiment.check_rows(frame)]
+    return "fails" in verdicts
+
+
+def _z(frame: pd.DataFrame) -> float:
+    """Return the z of the frame's violations, for as many comparisons as it holds."""
+    return family_z(max(1, sum(int(is_valid(frame, name).sum()) for name in BOUNDS)))
+
+
+def _grid(frame: pd.DataFrame) -> Picture:
+    """Return the picture of a grid of the user's: a panel a series and quantity."""
+    rows = frame[frame["experiment"] == GRID]
+    panels = [
+        Panel(
+            GRID,
+            (str(series),),
+            _axis(part),
+            str(series),
+            str(quantity),
+            marks=regimes if quantity == "excess risk" else lambda _: {},
+        )
+        for quantity in _QUANTITIES
+        for series, part in rows[rows["quantity"] == quantity].groupby("series", sort=False)
+    ]
+    left_out = len(panels) - _MOST_PANELS
+    remark = f"{left_out} more panels left out: draw them by `plot_series`." if left_out > 0 else ""
+    columns = 1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else 3
+    return Picture("Your grid beside the bounds", tuple(panels[:_MOST_PANELS]), remark, columns)
+
+
+def _axis(rows: pd.DataFrame) -> str:
+    """Return the column along which a series varies; L stands for d when they grow together."""
+    return next((name for name in AXIS_NAMES if name in rows and varies(rows, name)), "n")

@@ -1,0 +1,62 @@
+"""Lower strips of panels: measured over bound, and local slopes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from leml_theory.plots.curves import ERRORS
+from leml_theory.plots.panel import numbers
+from leml_theory.plots.style import LOOKS, MINUS
+from leml_theory.plots.ticks import label_logs
+from leml_theory.plots.validity import best_valid
+from leml_theory.rates import local_slopes
+
+
+def draw_ratio(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
+    """Draw measured over the smallest valid bound: level where the bound predicts the rate."""
+    ax.axhline(1, color="black", linewidth=0.8)
+    for ball, look in LOOKS.items():
+        points = rows[rows["ball"] == ball]
+        ax.plot(
+            points[axis],
+            points["value"] / best_valid(points) if len(points) else [],
+            **look.marks(0.8),
+            linestyle=look.line,
+            linewidth=0.9,
+        )
+    ax.set(yscale="log", ylabel="measured ÷\nbest valid bound")
+    low, high = ax.get_ylim()
+    ax.set_ylim(min(low / 1.25, 0.4), max(high, 1.5))
+    label_logs(ax, "y")
+
+
+def draw_slopes(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
+    """Draw the slope between neighbouring points beside the bounds' rate and the fast one."""
+    for level, name in ((-0.5, "bound's rate"), (-1.0, "fast rate")):
+        ax.axhline(level, color="0.3", linewidth=0.8, linestyle="-" if level > -1 else "--")
+        ax.annotate(
+            f"{name} {level:g}".replace("-", MINUS),
+            (0.008, level + 0.04),
+            xycoords=("axes fraction", "data"),
+            fontsize=7,
+            color="0.3",
+            zorder=1.5,
+        )
+    for ball, look in LOOKS.items():
+        points = rows[(rows["ball"] == ball) & (rows["value"] > 0) & (rows["stderr"] > 0)]
+        if points[axis].nunique() < 2:
+            continue
+        x, value, error = (numbers(points, name) for name in (axis, "value", "stderr"))
+        slopes = local_slopes(x, value, error)
+        ax.errorbar(
+            np.sqrt(x[1:] * x[:-1]),
+            [slope.slope for slope in slopes],
+            yerr=[ERRORS * slope.stderr for slope in slopes],
+            **look.marks(0.8),
+            linestyle=look.line,
+            linewidth=0.9,
+            elinewidth=1,
+        )
+    ax.set(ylim=(-1.65, 0.45), ylabel="local slope", yticks=(-1.5, -1, -0.5, 0))

@@ -1,0 +1,131 @@
+"""How pictures look: one marker and line style a ball, one line style a bound; saving them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+DPI = 150
+GREY = "0.6"
+GUIDE = "#7a3b69"
+MINUS = "\N{MINUS SIGN}"  # not a hyphen
+
+_SETTINGS: Any = {  # keys are literals to mypy, newer with every matplotlib
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "0.92",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.hashsalt": "leml-theory",  # the same picture gives the same bytes
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How the points and lines of one ball are drawn; told apart without colour.
+
+    A small full circle lies inside a large open square, so that points that coincide are both seen.
+    """
+
+    name: str
+    noun: str
+    colour: str
+    marker: str
+    face: str
+    size: float
+    line: str | tuple[int, tuple[float, ...]]
+
+    def marks(self, scale: float = 1.0) -> dict[str, Any]:
+        """Return the arguments by which matplotlib draws the marker."""
+        return {
+            "color": self.colour,
+            "marker": self.marker,
+            "markerfacecolor": self.face,
+            "markersize": scale * self.size,
+        }
+
+
+LOOKS = {
+    "trace": Look("trace", "ball", "#1b4f8f", "o", "#1b4f8f", 4.2, "-"),
+    "frobenius": Look("Frobenius", "ball", "#d9731a", "s", "none", 7.2, (0, (5, 2))),
+    "pooled": Look("pooled", "oracle", "#2f8f5b", "^", "#9ad3b3", 6.0, (0, (4, 1.5, 1, 1.5))),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLook:
+    """The name of a bound for humans, and its line where it is valid.
+
+    Bounds of the trace ball alone have a shade of its colour, and say so.
+    """
+
+    name: str
+    line: str | tuple[int, tuple[float, ...]] = (0, (7, 2, 1.5, 2))
+    colour: str = "#3c5f8f"
+
+
+BOUND_LOOKS = {
+    "theorem_3": BoundLook("Theorem 3, both balls", "-", "black"),
+    "chevet": BoundLook("Chevet (Gaussian), trace ball"),
+    "rademacher_chevet": BoundLook("Chevet (Rademacher), trace ball"),
+    "matrix_bernstein": BoundLook("matrix Bernstein, trace ball"),
+    "sub_gaussian_net": BoundLook("sub-Gaussian net, trace ball"),
+    "paper_route": BoundLook("Theorem 4/6, paper's constants", (0, (10, 3)), "#16365f"),
+    "theorem_3_as_printed": BoundLook("Theorem 3 as printed", (0, (3, 1)), "black"),
+    "paper_route_as_printed": BoundLook("Theorem 4/6 as printed", (0, (10, 3)), "#16365f"),
+}
+
+
+@contextmanager
+def picture_style() -> Iterator[None]:
+    """Draw in the house style whatever the user's settings are, and restore them afterwards."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        with matplotlib.rc_context(_SETTINGS):
+            yield
+
+
+def save_figure(figure: Figure, folder: str | Path, name: str) -> list[Path]:
+    """Write a picture as PNG and SVG, the same bytes for the same picture.
+
+    Parameters
+    ----------
+    figure : Figure
+        As the functions of this package return it.
+    folder : path
+        Made where it does not exist.
+    name : str
+        File name without its ending.
+
+    Returns
+    -------
+    list of Path
+        The files written: `name`.png and `name`.svg.
+    """
+    if not name or Path(name).name != name:
+        raise ValueError(f"`name` must be a file name without folders, got {name!r}.")
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    return [
+        _write(figure, target / f"{name}.png", {"Software": None}),
+        _write(figure, target / f"{name}.svg", {"Date": None}),
+    ]
+
+
+def _write(figure: Figure, path: Path, metadata: dict[str, None]) -> Path:
+    """Write one file aside and move it, so that a killed run leaves no half picture."""
+    aside = path.with_name(f".{path.name}.part")
+    with picture_style():
+        figure.savefig(aside, format=path.suffix[1:], dpi=DPI, metadata=metadata)
+    return aside.replace(path)

@@ -1,0 +1,341 @@
+"""Pictures: what is drawn, where a bound is masked and named, the same bytes, helpful errors.
+
+The frame is made up (values well below every bound, on a power law), its bounds and their validity
+are those of the real experiments; nothing is measured here.
+"""
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgba
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from leml_theory.cells import Cell
+from leml_theory.experiments import EXPERIMENTS, Planned
+from leml_theory.frame import results_frame
+from leml_theory.measurements.records import place
+from leml_theory.plots import (
+    plot_experiment,
+    plot_risk_against_labels,
+    plot_risk_against_n,
+    plot_series,
+    save_figure,
+)
+from leml_theory.plots.catalogue import PICTURES
+from leml_theory.plots.style import GREY, LOOKS
+from leml_theory.plots.ticks import log_places, number
+from leml_theory.plots.validity import refusals, short_reason
+
+GRID = [
+    Planned(f"L = {n_labels}", kind, {"law": "gaussian", "n": n, "d": 8, "L": n_labels, **more})
+    for n_labels in (4, 16)
+    for n in (100, 1000)
+    for kind, more in (("rademacher", {}), ("erm", {"loss": "logistic", "radius": 2.0}))
+]
+NOT_SHOWN = "2 points at or below zero, not shown on this axis"
+QUANTITIES = {
+    "rademacher": ("rademacher average",),
+    "slots": ("supremum deviation",),
+    "outlier": ("frequency above Theorem 3",),
+    "erm": ("excess risk", "generalisation gap"),
+}
+
+
+def made_up(planned):
+    """Return the rows of a planned cell without measuring: 0.1/sqrt(nL) and 0.1/sqrt(n)."""
+    parameters = {"d": 1, "L": 1, **planned.parameters}
+    where = {**place(parameters), "draws": 10, "certificate_gap": 0.0}
+    if planned.kind == "clipped":
+        where |= {"loss": "clipped linear"}
+    if planned.kind == "outlier":
+        where |= {"law": "rare outlier", "signal": 3.0, "delta": parameters["delta"]}
+    if planned.kind == "erm":
+        where |= {"radius_factor": where["radius"]}
+    balls = {"trace": where["L"]} if planned.kind in ("clipped", "outlier") else None
+    balls = balls or {"trace": where["L"], "frobenius": 1}
+    if parameters.get("labels") == "shared":
+        balls |= {"pooled": 4 * where["L"]}
+    return [
+        {**where, "quantity": quantity, "ball": ball, "value": value, "stderr": value / 50}
+        | {"predicted": np.nan if planned.kind == "erm" else value}
+        for quantity in QUANTITIES.get(planned.kind, ("excess risk",))
+        for ball, factor in balls.items()
+        for value in [0.1 / np.sqrt(where["n"] * factor)]
+    ]
+
+
+@pytest.fixture(scope="module")
+def frame(tmp_path_factory):
+    """The frame as `sweep plot` reads it, from a CSV file."""
+    plans = {name: experiment.plan("quick") for name, experiment in EXPERIMENTS.items()}
+    plans["grid"] = GRID
+    results = {
+        Cell(planned.kind, planned.parameters, 0).key: made_up(planned)
+        for plan in plans.values()
+        for planned in plan
+    }
+    path = tmp_path_factory.mktemp("frame") / "results.csv"
+    results_frame(plans, 0, results).to_csv(path, index=False)
+    return pd.read_csv(path)
+
+
+def main_axes(figure):
+    return [ax for ax in figure.axes if ax.get_label() != "strip"]
+
+
+def ax_title(ax):
+    return ax.get_title(loc="left") or None
+
+
+def legend_texts(figure):
+    legends = [*figure.legends, *(ax.get_legend() for ax in figure.axes)]
+    return [t.get_text().replace("\n", " ") for g in legends if g for t in g.get_texts()]
+
+
+def grey_lines(ax):
+    return [line for line in ax.lines if line.get_color() == GREY and line.get_linestyle() == ":"]
+
+
+def title(figure):
+    return figure.texts[0].get_text().replace("\n", " ")
+
+
+@pytest.fixture(scope="module")
+def pictures(frame):
+    drawn = {name: plot_experiment(frame, name) for name in [*PICTURES, "grid"]}
+    return drawn | {
+        "risk_against_n": plot_risk_against_n(frame),
+        "risk_against_labels": plot_risk_against_labels(frame),
+    }
+
+
+def test_every_experiment_has_a_picture():
+    assert list(PICTURES) == list(EXPERIMENTS)
+
+
+def test_every_panel_has_a_title_and_named_axes(pictures):
+    for name, figure in pictures.items():
+        assert isinstance(figure, Figure)
+        assert title(figure)
+        for ax in figure.axes:
+            assert ax.get_ylabel(), name
+        for ax in main_axes(figure):
+            assert ax.get_title(loc="left"), name
+            assert ax.get_yscale() == "log", name
+        named = [ax.get_xlabel() for ax in figure.axes if ax.get_xlabel()]
+        # Controls stand beside each other under their own names.
+        assert len(named) == len(main_axes(figure)) - (name in ("X5", "X11")), name
+
+
+def test_every_series_of_every_experiment_is_drawn(frame):
+    """Each series of the frame belongs to a panel: a new one must not be forgotten here."""
+    for name, picture in PICTURES.items():
+        drawn = {series for panel in picture.panels for series in panel.series}
+        assert set(frame.loc[frame["experiment"] == name, "series"]) <= drawn
+
+
+def test_every_ball_has_its_own_marker_and_line_and_is_in_the_legend(pictures):
+    """Readable in greyscale: neither markers nor line styles repeat."""
+    assert len({look.marker for look in LOOKS.values()}) == len(LOOKS)
+    assert len({look.line for look in LOOKS.values()}) == len(LOOKS)
+    bars = [c for c in main_axes(pictures["X10"])[0].containers if isinstance(c, ErrorbarContainer)]
+    assert [bar.lines[0].get_marker() for bar in bars] == ["o", "s", "^"]
+    texts = legend_texts(pictures["X10"])
+    for look in LOOKS.values():
+        assert any(text.startswith(look.name) for text in texts)
+
+
+def test_error_bars_are_two_standard_errors(frame):
+    ax = plot_series(frame, "X1", "n")
+    rows = frame.query("experiment == 'X1' and series == 'n' and ball == 'trace'")
+    (segments,) = [bars.get_segments() for bars in ax.containers[0].lines[2]]
+    low, high = segments[0][:, 1]
+    # Two standard errors up and down; equal to rounding.
+    assert high - low == pytest.approx(4 * rows["stderr"].iloc[0], rel=1e-12)
+
+
+def test_a_bound_is_a_plain_line_only_where_it_is_valid(frame):
+    """The paper's constants on X2 need n > 15615: earlier points are grey, dotted and named."""
+    figure = plot_risk_against_n(frame)
+    ax = next(ax for ax in main_axes(figure) if "averages" in ax.get_title(loc="left"))
+    name = "Theorem 4/6, paper's constants"
+    (plain,) = [line for line in ax.lines if line.get_label() == name]
+    shown = np.isfinite(plain.get_ydata())
+    assert shown.any()
+    assert plain.get_xdata()[shown].min() > 15615
+    (grey,) = grey_lines(ax)
+    hidden = np.isfinite(grey.get_ydata())
+    assert grey.get_xdata()[hidden].max() < 15615
+    assert not (shown & hidden).any()
+    assert f"{name}, not valid here: needs n > 15615" in legend_texts(figure)
+
+
+def test_bounds_off_the_scale_are_told_with_their_validity(pictures):
+    texts = " ".join(legend_texts(pictures["X3"]))
+    assert "times the measured values, off the scale; not valid" in texts
+    assert "needs d ≥ L" in texts
+
+
+def test_squared_loss_says_that_no_bound_is_valid(pictures):
+    texts = legend_texts(pictures["X9"])
+    assert texts.count("no valid bound: needs a finite Lipschitz constant") == 5
+    assert "Theorem 3, both balls" in texts  # of the logistic panel
+
+
+def test_rejected_claims_are_labelled_guides(pictures):
+    labels = [line.get_label() for ax in main_axes(pictures["X3"]) for line in ax.lines]
+    assert sum(label.startswith("claimed by Theorem 4") for label in labels) == 4
+
+
+def test_regimes_are_marked_and_local_slopes_shown(pictures):
+    figure = pictures["X9"]
+    panel = next(ax for ax in main_axes(figure) if "2|Z*|" in ax.get_title(loc="left"))
+    assert {"dL", "n_c"} <= {text.get_text() for text in panel.texts}
+    places = {line.get_xdata()[0] for line in panel.lines if len(set(line.get_xdata())) == 1}
+    assert {16.0 * 16, 0.72 * 16**2 * 16} <= places
+    strips = [ax for ax in figure.axes if ax.get_label() == "strip"]
+    assert all(any("fast rate" in t.get_text() for t in ax.texts) for ax in strips)
+
+
+def test_controls_show_the_refused_bound_and_its_reason(pictures):
+    figure = pictures["X11"]
+    crosses = [line for line in grey_lines(main_axes(figure)[0]) if line.get_marker() == "x"]
+    # All but heavy tails, whose bound has no value at all.
+    assert len(crosses) == 3
+    texts = " ".join(legend_texts(figure))
+    for reason in ("sub-Gaussian; it has no value", "E x = 0", "needs n >", "E|x|² ≤ 1"):
+        assert reason in texts
+
+
+def test_titles_say_when_a_run_does_not_bear_the_finding_out(frame):
+    finding = PICTURES["X1"].finding
+    assert title(plot_experiment(frame, "X1")) == finding
+    bent = frame.assign(value=frame["value"] * frame["n"] ** -0.1)
+    assert title(plot_experiment(bent, "X1")) == f"Not confirmed in this run: {finding}"
+
+
+def test_failing_checks_are_in_the_title_too(frame):
+    """The trace ball lies above the pooled oracle; turned round, the finding is not borne out."""
+    assert title(plot_experiment(frame, "X10")) == PICTURES["X10"].finding
+    turned = frame.replace({"ball": {"pooled": "trace", "trace": "pooled"}})
+    assert title(plot_experiment(turned, "X10")).startswith("Not confirmed")
+
+
+def test_some_series_alone_can_be_drawn(frame):
+    alone = frame[(frame["experiment"] == "X11") & (frame["series"] == "n < L")]
+    assert len(main_axes(plot_experiment(alone, "X11"))) == 1
+
+
+def test_a_violation_is_ringed_and_in_the_title(frame):
+    above = frame.assign(value=100 * frame["value"])
+    figure = plot_experiment(above, "X1")
+    assert title(figure).startswith("A VALID BOUND IS EXCEEDED")
+    rings = [line for line in figure.axes[0].lines if line.get_label() == "ABOVE A VALID BOUND"]
+    assert to_rgba(rings[0].get_markeredgecolor()) == to_rgba("red")
+
+
+def test_points_at_or_below_zero_are_counted(frame):
+    """One of the two points of each ball in each panel."""
+    negative = frame.assign(value=frame["value"].where(frame["n"] > 100, -1e-3))
+    assert legend_texts(plot_experiment(negative, "grid")).count(NOT_SHOWN) == 6
+
+
+def test_a_grid_has_a_panel_a_series_and_quantity(pictures):
+    axes = main_axes(pictures["grid"])
+    assert len(axes) == 2 * 3
+    assert {ax.get_title(loc="left") for ax in axes} == {"L = 4", "L = 16"}
+    assert {ax.get_xlabel() for ax in axes} == {"number of points n"}
+
+
+def test_one_series_on_given_axes(frame):
+    ax = Figure().add_subplot()
+    assert plot_series(frame, "X6", "L = d", ax=ax) is ax
+    assert ax.get_xlabel() == "number of labels L (= features d)"
+    assert "radius √L" in ax.get_ylabel()
+
+
+def test_files_are_the_same_bytes_each_time(frame, tmp_path):
+    for folder in ("one", "two"):
+        names = save_figure(plot_experiment(frame, "X7"), tmp_path / folder, "X7")
+        assert [path.name for path in names] == ["X7.png", "X7.svg"]
+    for name in ("X7.png", "X7.svg"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    # Nothing but the two pictures is left behind.
+    assert len(list((tmp_path / "one").iterdir())) == 2
+
+
+def test_no_text_leaves_the_picture(pictures):
+    """Legends, titles and notes are inside; a pixel of antialiasing is allowed."""
+    for name, figure in pictures.items():
+        figure.canvas.draw()
+        width, height = figure.get_size_inches() * figure.dpi
+        legends = [g for ax in figure.axes if (g := ax.get_legend())]
+        titles = [t for ax in figure.axes for t in ax.findobj(Text) if t.get_text() == ax_title(ax)]
+        for artist in [*figure.texts, *legends, *figure.legends, *titles]:
+            box = artist.get_window_extent()
+            inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
+            assert inside, (name, box)
+
+
+def test_settings_are_restored_and_no_figure_stays_open(frame):
+    with matplotlib.rc_context({"font.size": 17}):
+        plot_experiment(frame, "X8")
+        assert matplotlib.rcParams["font.size"] == 17
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    assert pyplot is None or not pyplot.get_fignums()
+
+
+def test_importing_the_package_does_not_import_matplotlib():
+    code = "import leml_theory, sys; assert 'matplotlib' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_errors_say_what_is_missing_and_what_to_run(frame):
+    only = frame[frame["experiment"] == "X2"]
+    with pytest.raises(ValueError, match=r"no rows of X3, only of X2.*--only X3"):
+        plot_experiment(only, "X3")
+    with pytest.raises(ValueError, match=r"no rows of X5.*--only X2,X5"):
+        plot_risk_against_n(only)
+    with pytest.raises(ValueError, match="no rows of X2 and X5"):
+        plot_risk_against_labels(frame.iloc[:0])
+    with pytest.raises(ValueError, match=r"lacks the columns value, refused.*results\.csv"):
+        plot_experiment(frame.drop(columns=["value", "refused"]), "X1")
+    with pytest.raises(ValueError, match="`experiment` must be one of 'X1'"):
+        plot_experiment(frame, "X12")
+    with pytest.raises(ValueError, match="`series` must be one of 'n', 'L', got 'd'"):
+        plot_series(frame, "X1", "d")
+    with pytest.raises(ValueError, match="`name` must be a file name"):
+        save_figure(Figure(), ".", "a/b")
+
+
+def test_refusals_are_read_from_the_column():
+    text = (
+        "paper_route needs d >= L, here d = 4 and L = 8; paper_route needs n > 150.2 at p = 0.1, "
+        "here n = 9; paper_route_as_printed paper_route_as_printed needs a; b"
+    )
+    assert len(refusals(text, "paper_route")) == 2
+    # A risk's bound may carry its name twice, and a sentence its own semicolon.
+    assert refusals(text, "paper_route_as_printed") == ["needs a; b"]
+    assert refusals(float("nan"), "theorem_3") == []
+    rows = pd.DataFrame({"refused": [text, text.replace("150.2", "2e7"), ""]})
+    assert short_reason(rows, "paper_route") == "needs d ≥ L; needs n > 150 to 2·10⁷"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.002, "0.002"), (500, "500"), (1e6, "10⁶"), (3e-5, "3·10⁻⁵"), (0, "0")]
+)
+def test_numbers_of_ticks(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize("span", [1.01, 1.3, 4, 30, 1e3, 1e7, 1e12])
+def test_ticks_are_few_and_inside(span):
+    places = log_places(3e-4, 3e-4 * span, 6)
+    assert 2 <= len(places) <= 6
+    assert all(3e-4 <= place <= 3e-4 * span for place in places)
