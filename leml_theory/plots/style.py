@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import seaborn
 from matplotlib.figure import Figure
 
 DPI = 150
@@ -56,10 +57,11 @@ class Look:
         }
 
 
+_BLUE, _ORANGE, _GREEN = seaborn.color_palette("colorblind", 3).as_hex()
 LOOKS = {
-    "trace": Look("trace", "ball", "#1b4f8f", "o", "#1b4f8f", 4.2, "-"),
-    "frobenius": Look("Frobenius", "ball", "#d9731a", "s", "none", 7.2, (0, (5, 2))),
-    "pooled": Look("pooled", "oracle", "#2f8f5b", "^", "#9ad3b3", 6.0, (0, (4, 1.5, 1, 1.5))),
+    "trace": Look("trace", "ball", _BLUE, "o", _BLUE, 4.2, "-"),
+    "frobenius": Look("Frobenius", "ball", _ORANGE, "s", "none", 7.2, (0, (5, 2))),
+    "pooled": Look("pooled", "oracle", _GREEN, "^", "#9ad3b3", 6.0, (0, (4, 1.5, 1, 1.5))),
 }
 
 
@@ -89,10 +91,13 @@ BOUND_LOOKS = {
 
 @contextmanager
 def picture_style() -> Iterator[None]:
-    """Draw in the house style whatever the user's settings are, and restore them afterwards."""
+    """Draw in the house style whatever the user's settings are, and restore them afterwards.
+
+    seaborn's ticks style on matplotlib's defaults, with our sizes on top.
+    """
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        with matplotlib.rc_context(_SETTINGS):
+        with seaborn.axes_style("ticks"), matplotlib.rc_context(_SETTINGS):
             yield
 
 
