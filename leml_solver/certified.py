@@ -26,12 +26,14 @@ from leml_solver.splitting import split
 Array = NDArray[np.float64]
 
 _WARM_UP = 10
+# Rounds in which the step of splitting may change; it converges only if that ends.
+_BALANCINGS = 6
 _SPLITTINGS = 10
 _FIRST_GRADIENTS = 20
 _MOST_GRADIENTS = 200
 _NEWTON_STEPS = 30
 # Longest step of the normal map, in inverse curvatures.
-_LONGEST = 1e8
+_LONGEST = 1e4
 # A Newton step must cut the gap by this factor, or the face is not the right one yet.
 _NEWTON_CUT = 0.6
 # Where its steps descend, this fall of the value will do.
@@ -41,8 +43,8 @@ _LENGTHS = (1.0, 0.3, 0.1)
 _INNER_SHARE = 0.05
 # Damping of a second-order model: its penalty on doubling Z, in gaps.
 _DAMPING = 0.5
-# Rounds without halving the best gap after which rounding is to blame.
-_PATIENCE = 12
+# Rounds without halving the best gap after which the search has stalled.
+_PATIENCE = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +93,12 @@ class Search:
 
     def advance(self, Y: Array, point: Point) -> tuple[Array, Point]:
         """Make progress from the point (or from Y, where splitting left off)."""
-        if isinstance(self.model, Quadratic):
-            return self._split(self.model, Y, point)
         self.rounds += 1
         model = self.model
-        if self.rounds % 2 == 0 and isinstance(model, Entries) and model.has_small_blocks:
+        # Splitting may stall while its step is out of balance; gradient steps cannot.
+        if isinstance(model, Quadratic) and self.rounds % 4 != 0:
+            return self._split(model, Y, point)
+        if self.rounds % 2 == 1 and isinstance(model, Entries) and model.has_small_blocks:
             point = self._minimise_quadratic(model, point)
         else:
             point = self._accelerate(point)
@@ -123,7 +126,7 @@ class Search:
         is_round = isinstance(face, Round)
         for length in _LENGTHS if is_round else (1.0,):
             new = self.at(self.ball.project(Y + length * change))
-            falls = is_round and new.value < (1 - _NEWTON_FALL) * point.value
+            falls = is_round and new.value < point.value - _NEWTON_FALL * abs(point.value)
             if new.gap < _NEWTON_CUT * point.gap or falls:
                 return Y + length * change, new
         return None
@@ -137,7 +140,8 @@ class Search:
     def _split(self, model: Quadratic, Y: Array, point: Point) -> tuple[Array, Point]:
         """Split between ball and quadratic."""
         wanted = self._balanced(point)
-        if not self.step / 3 < wanted < self.step * 3:
+        settled = self.rounds > _BALANCINGS and self.step > 0
+        if not settled and not self.step / 3 < wanted < self.step * 3:
             self.step, Y = wanted, point.Z - wanted * point.gradient
         Y = split(model, self.ball, Y, self.step, _SPLITTINGS)
         self.iterations += _SPLITTINGS
@@ -185,8 +189,11 @@ def minimise_certified(
         Z = ball.linear_minimiser(problem.gradient(np.zeros(problem.shape)))
         return EngineAnswer(Z, certify(problem, ball, Z), Status.SOLVED, (), 1)
     model, basis = reduce(problem)
-    search = Search(model, ball, max_iter)
     Z = np.zeros(model.shape)
+    if model.smoothness == 0:  # X vanishes at every entry: all Z are equally good
+        answer = np.zeros(problem.shape)
+        return EngineAnswer(answer, certify(problem, ball, answer), Status.SOLVED, (), 1)
+    search = Search(model, ball, max_iter)
     if start is not None:
         Z = ball.project(start if basis is None else basis.T @ start)
     return _until_certified(problem, search, basis, Z, tol)
@@ -197,7 +204,7 @@ def _until_certified(
 ) -> EngineAnswer:
     """Tighten the engine's own target until the certificate agrees, or rounding forbids."""
     target = 0.5 * tol * problem.scale
-    status = Status.ROUNDING_LIMIT
+    status = Status.STALLED
     for _ in range(3):
         Z = search.run(Z, target).Z
         answer = Z if basis is None else np.asarray(basis @ Z)

@@ -17,9 +17,9 @@ class Status(Enum):
         "The gap is above `tol` after `max_iter` iterations: use the result with its gap, "
         "raise `max_iter`, or pass its Z as `start`."
     )
-    ROUNDING_LIMIT = (
-        "The gap is above `tol` and rounding keeps it there: use the result with its gap, "
-        "raise `tol`, or rescale X and the radius."
+    STALLED = (
+        "The gap is above `tol` and has stopped shrinking, as rounding forces when the radius is "
+        "far from binding: use the result with its gap, raise `tol`, or lower the radius."
     )
     ENGINE_FAILED = (
         "The engine found no solution, so Z = 0 and the gap is the trivial one: "

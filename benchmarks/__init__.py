@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m benchmarks.NAME`, each writing one JSON file in benchmarks/results."""

@@ -1,0 +1,156 @@
+"""Problems: objective and gradient against plain loops, every layout, every refusal."""
+
+import numpy as np
+import pytest
+
+from leml_solver import LOSSES, Problem
+
+SQUARED = LOSSES["squared"]
+
+
+def by_hand(problem, Z):
+    """Objective by a loop over entries."""
+    total = 0.0
+    for i, label, y, w in zip(
+        problem.rows, problem.columns, problem.values, problem.weights, strict=True
+    ):
+        total += w * float(problem.loss.value(np.array(y), problem.X[i] @ Z[:, label]))
+    return total
+
+
+def drawn(loss, share, seed=0, n=12, d=4, n_labels=9):
+    """Draw a problem with a share of its entries observed, some of them twice."""
+    rng = np.random.default_rng(seed)
+    size = max(1, int(share * n * n_labels))
+    rows, columns = rng.integers(0, n, size), rng.integers(0, n_labels, size)
+    values = rng.choice([-1.0, 1.0], size)
+    X = rng.standard_normal((n, d))
+    return Problem(loss, X, rows, columns, values, rng.integers(1, 4, size), n_labels)
+
+
+# 0.1 runs the compiled loops over entries, 0.9 the dense products.
+@pytest.mark.parametrize("share", [0.1, 0.9])
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES.keys())
+def test_the_objective_is_the_weighted_sum_over_entries(loss, share):
+    problem = drawn(loss, share)
+    Z = np.random.default_rng(1).standard_normal(problem.shape)
+    # Sums of at most a few hundred terms of size one.
+    assert problem.objective(Z) == pytest.approx(by_hand(problem, Z), rel=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+@pytest.mark.parametrize("name", ["linear", "squared", "logistic", "squared_hinge"])
+def test_the_gradient_is_the_slope_of_the_objective(name, share):
+    problem, rng = drawn(LOSSES[name], share), np.random.default_rng(2)
+    Z, E = rng.standard_normal(problem.shape), rng.standard_normal(problem.shape)
+    h = 1e-6
+    slope = (problem.objective(Z + h * E) - problem.objective(Z - h * E)) / (2 * h)
+    # Central differences: h^2 times third derivatives, and rounding of an objective below 1e4.
+    assert np.vdot(problem.gradient(Z), E) == pytest.approx(slope, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_the_adjoint_is_the_transpose_of_the_predictions(share):
+    problem, rng = drawn(SQUARED, share), np.random.default_rng(3)
+    Z, slopes = rng.standard_normal(problem.shape), rng.standard_normal(problem.rows.size)
+    left = problem.predictions(Z) @ slopes
+    assert np.vdot(problem.adjoint(slopes), Z) == pytest.approx(left, rel=1e-10, abs=1e-10)
+    curved = problem.adjoint(slopes * problem.predictions(Z))
+    np.testing.assert_allclose(problem.curve(Z, slopes), curved, atol=1e-12)
+
+
+def test_risk_is_the_average_over_observed_labels():
+    X, Y = np.eye(2), np.array([[1.0, np.nan], [3.0, 5.0]])
+    problem = Problem.from_dense(SQUARED, X, Y)
+    assert problem.objective(np.zeros((2, 2))) == 0.5 * (1 + 9 + 25)
+    assert problem.risk(np.zeros((2, 2))) == pytest.approx(0.5 * 35 / 3, rel=1e-15)
+    fixed = Problem.from_dense(SQUARED, X, Y, labels_per_point=1)
+    assert fixed.risk(np.zeros((2, 2))) == 0.5 * 35 / 2
+
+
+def test_an_entry_seen_twice_counts_twice():
+    # A set of entries would lose the second observation, which sampling with replacement makes.
+    X = np.array([[1.0], [2.0]])
+    listed = Problem(SQUARED, X, [0, 0, 1], [0, 0, 0], [1.0, 1.0, 2.0], None, 1)
+    weighted = Problem(SQUARED, X, [0, 1], [0, 0], [1.0, 2.0], [2.0, 1.0], 1)
+    Z = np.array([[0.3]])
+    assert listed.objective(Z) == pytest.approx(weighted.objective(Z), rel=1e-15)
+    assert (listed.multiplicity, weighted.multiplicity) == (2, 1)
+    assert not listed.is_full
+
+
+def test_entries_of_weight_zero_are_dropped():
+    problem = Problem(SQUARED, np.eye(2), [0, 1], [0, 0], [1.0, 9.0], [1.0, 0.0], 1)
+    assert problem.rows.tolist() == [0]
+    assert problem.scale == 0.5
+
+
+def test_missing_entries_contribute_nothing():
+    X = np.random.default_rng(4).standard_normal((3, 2))
+    Y = np.array([[1.0, np.nan], [np.nan, 2.0], [0.0, np.nan]])
+    problem = Problem.from_dense(SQUARED, X, Y)
+    Z = np.ones((2, 2))
+    D = np.where(np.isnan(Y), 0.0, X @ Z - Y)
+    np.testing.assert_allclose(problem.gradient(Z), X.T @ D, atol=1e-14)
+
+
+def test_full_labels_are_recognised_and_returned():
+    Y = np.arange(6.0).reshape(3, 2)
+    problem = Problem.from_dense(SQUARED, np.ones((3, 1)), Y)
+    assert problem.is_full
+    np.testing.assert_array_equal(problem.labels, Y)
+
+
+def make(**changes):
+    arguments = {
+        "loss": SQUARED,
+        "X": np.eye(2),
+        "rows": np.array([0, 1]),
+        "columns": np.array([0, 1]),
+        "values": np.array([1.0, 2.0]),
+        "weights": None,
+        "n_labels": 2,
+    }
+    return Problem(**(arguments | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"X": np.array([[np.nan, 1.0]])}, "`X` must be finite, got 1 NaN"),
+        ({"X": np.ones(3)}, "`X` must have 2 axes"),
+        ({"values": np.array([1.0, np.inf])}, "`values` must be finite"),
+        ({"values": np.array([])}, "`values` must not be empty"),
+        ({"rows": np.array([0])}, r"`rows` must have one index a value, \(2,\), got \(1,\)"),
+        ({"rows": np.array([0, 2])}, r"`rows` must lie in \[0, 2\), got 0 to 2"),
+        ({"columns": np.array([-1, 0])}, r"`columns` must lie in \[0, 2\)"),
+        ({"weights": np.array([1.0, -1.0])}, "`weights` must not be negative, got"),
+        ({"weights": np.array([0.0, 0.0])}, "`weights` must have a positive entry"),
+        ({"weights": np.ones(3)}, "`weights` must have one weight a value"),
+        ({"n_labels": 0}, "`n_labels` must be at least 1, got 0"),
+        ({"labels_per_point": 0}, "`labels_per_point` must be positive, got 0"),
+        ({"loss": LOSSES["logistic"]}, r"`values` must be in \{0, 1\}"),
+    ],
+)
+def test_what_cannot_be_a_problem_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        make(**changes)
+
+
+def test_indices_must_be_integers():
+    with pytest.raises(TypeError, match="`rows` must be integers, got float64"):
+        make(rows=np.array([0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("Y", "message"),
+    [
+        (np.full((2, 2), np.nan), "`Y` must have an observed entry"),
+        (np.ones((3, 2)), r"`Y` must have one row a point, \(2, L\), got \(3, 2\)"),
+        (np.ones(2), "`Y` must have one row a point"),
+        (np.array([[np.inf, 1.0], [1.0, 1.0]]), "`values` must be finite"),
+    ],
+)
+def test_dense_labels_that_cannot_be_read_are_refused(Y, message):
+    with pytest.raises(ValueError, match=message):
+        Problem.from_dense(SQUARED, np.eye(2), Y)
