@@ -77,14 +77,15 @@ def _row(experiment: str, planned: Planned, result: Row) -> Row:
 
 def _bounds(row: Row) -> dict[str, BoundValue]:
     """Evaluate every bound on the row's quantity; none for rows that no bound speaks of."""
-    if row["ball"] not in BALLS or row["law"] not in LAWS:
+    ball = "trace" if row["ball"] == "leml" else row["ball"]  # LEML's Z lies in the trace ball
+    if ball not in BALLS or row["law"] not in LAWS:
         return {}
     setting = Setting.of(
         feature_law(row["law"], row["d"]),
         observation_of(row["skew"], row["L"], row["s"]),
         row["n"],
         radius=row["radius"],
-        ball=row["ball"],
+        ball=ball,
     )
     averages = {name: bound(setting) for name, bound in BOUNDS.items()}
     if row["quantity"] == "rademacher average":

@@ -8,7 +8,8 @@ from leml_theory.experiments.averages import powers
 from leml_theory.experiments.design import AGREES, Experiment, Fit, Outcome, Planned
 
 EXCESS = "excess risk"
-FAST = {"trace": -0.5, "frobenius": -0.5}
+RANK = 4  # of LEML, where it stands beside the exact minimisers
+FAST = {"trace": -0.5, "frobenius": -0.5, "leml": -0.5}
 
 
 def _erm(series: str, place: dict[str, object], points: list[int]) -> list[Planned]:
@@ -22,7 +23,9 @@ def _x9(preset: str) -> list[Planned]:
     small: dict[str, object] = {"d": 16, "L": 16, "labels": "rank-1", "draws": 8 if quick else 24}
     points = powers(6, 14, 2) if quick else powers(6, 16, 2)
     plan = []
-    for factor in (1.0, 2.0, 4.0):
+    exact = {**small, "radius": 1.0, "rank": RANK}
+    plan += _erm("rank 1, radius 1|Z*|", exact, points)
+    for factor in (2.0, 4.0):
         plan += _erm(f"rank 1, radius {factor:g}|Z*|", {**small, "radius": factor}, points)
     plan += _erm("rank 1, radius 0.5|Z*|", {**small, "radius": 0.5}, points)
     flat = {**small, "labels": "independent", "radius": 1.0}
@@ -59,11 +62,11 @@ def _x10(preset: str) -> list[Planned]:
     points = powers(9, 13, 2) if quick else powers(8, 15)
     place: dict[str, object] = {"d": 32, "labels": "shared", "radius": 1.0}
     place["draws"] = 12 if quick else 24
-    return [
-        planned
-        for n_labels in labels
-        for planned in _erm(f"L = {n_labels}", {**place, "L": n_labels}, points)
-    ]
+    plan = []
+    for n_labels in labels:
+        rank = {"rank": RANK} if n_labels == 32 else {}
+        plan += _erm(f"L = {n_labels}", {**place, "L": n_labels, **rank}, points)
+    return plan
 
 
 def _ordering(rows: pd.DataFrame) -> list[Outcome]:

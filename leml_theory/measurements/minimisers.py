@@ -7,9 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver import LOSSES, FrobeniusBall, Problem, TraceBall, minimise
+from leml_solver import LOSSES, Ball, FrobeniusBall, Problem, TraceBall, minimise
 from leml_theory.complexity import Estimate
 from leml_theory.measurements.exceedances import exceedances
+from leml_theory.measurements.factored import leml_at_radius
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.risk import minimum_risk, population_risk
 from leml_theory.setting import BALLS, RiskSetting, Setting
@@ -37,14 +38,15 @@ def problem_of(sample: Sample, loss: str) -> Problem:
 
 
 def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
-    """Measure excess risk and generalisation gap of both exact minimisers.
+    """Measure excess risk and generalisation gap of both exact minimisers, and of LEML if asked.
 
     Every trial draws a new true Z, sample and observation pattern.  The radius is given in units
-    of the norm of the true Z, the ball's own.
+    of the norm of the true Z, the ball's own.  With a `rank`, LEML of that rank is fitted to the
+    same samples, its penalty tuned to the trace ball's radius.
     """
     trials = [_trial(parameters, rng) for _ in range(int(parameters["draws"]))]
     rows = []
-    for ball in BALLS:
+    for ball in (name for name in (*BALLS, "leml") if name in trials[0]):
         excess, gap, certificate, radius = np.array([trial[ball] for trial in trials]).T
         common = {"certificate_gap": float(certificate.max()), "radius": float(radius.mean())}
         common |= {"radius_factor": float(parameters["radius"])}
@@ -62,7 +64,8 @@ def _exceedances(ball: str, parameters: Parameters, radius: float, excess: Array
     """Count the trials above the 1 - delta bound; none applies to the squared loss here."""
     law = feature_law(parameters["law"], int(parameters["d"]))
     seen = observation_of(parameters["skew"], int(parameters["L"]), int(parameters["s"]))
-    setting = Setting.of(law, seen, int(parameters["n"]), radius=radius, ball=ball)
+    kind = "trace" if ball == "leml" else ball
+    setting = Setting.of(law, seen, int(parameters["n"]), radius=radius, ball=kind)
     label_bound = math.inf if parameters["loss"] == "squared" else 1.0
     risk = RiskSetting.of(LOSSES[parameters["loss"]], setting, label_bound=label_bound)
     return exceedances(setting, risk, excess)
@@ -82,26 +85,35 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
     world = Scenario(feature_law(parameters["law"], d), labels, seen)
     sample = world.sample(int(parameters["n"]), rng)
     problem = problem_of(sample, parameters["loss"])
+    trace = TraceBall(TraceBall(1.0).norm(labels.Z) * parameters["radius"])
+    frobenius = FrobeniusBall(FrobeniusBall(1.0).norm(labels.Z) * parameters["radius"])
+    balls: dict[str, Ball] = {"trace": trace, "frobenius": frobenius}
+    exact = {name: minimise(problem, ball, tol=_RELATIVE_GAP) for name, ball in balls.items()}
     found = {
-        name: _minimise(world, problem, ball(1.0).norm(labels.Z) * parameters["radius"], ball)
-        for name, ball in (("trace", TraceBall), ("frobenius", FrobeniusBall))
+        name: _judge(world, problem, ball, result.Z, result.certificate.lower_bound)
+        for (name, result), ball in zip(exact.items(), balls.values(), strict=True)
     }
+    if rank := int(parameters.get("rank", 0)):
+        Z = leml_at_radius(problem, trace, rank, exact["trace"].Z)
+        lower_bound = exact["trace"].certificate.lower_bound
+        found["leml"] = _judge(world, problem, trace, Z, lower_bound)
     if parameters["labels"] == "shared":
         found["pooled"] = (_pooled_excess(sample, labels.Z),)
     return found
 
 
-def _minimise(
-    world: Scenario, problem: Problem, radius: float, kind: type[TraceBall] | type[FrobeniusBall]
+def _judge(
+    world: Scenario, problem: Problem, ball: Ball, Z: Array, lower_bound: float
 ) -> tuple[float, ...]:
-    """Solve one ball; return excess risk, generalisation gap, certificate gap and radius."""
-    ball = kind(radius)
-    result = minimise(problem, ball, tol=_RELATIVE_GAP)
-    population = population_risk(world, problem.loss, result.Z).value
+    """Return excess risk, generalisation gap, certificate gap and radius of a point of the ball.
+
+    No point of the ball has an objective below `lower_bound`, so the gap is a certificate for Z.
+    """
+    population = population_risk(world, problem.loss, Z).value
     least = minimum_risk(world, problem.loss, ball).upper
     size = problem.X.shape[0] * problem.labels_per_point
-    certificate = result.certificate.gap / size
-    return population - least, population - problem.risk(result.Z), certificate, radius
+    certificate = (problem.objective(Z) - lower_bound) / size
+    return population - least, population - problem.risk(Z), certificate, ball.radius
 
 
 def _pooled_excess(sample: Sample, Z: Array) -> float:

@@ -61,6 +61,7 @@ _BLUE, _ORANGE, _GREEN = seaborn.color_palette("colorblind", 3).as_hex()
 LOOKS = {
     "trace": Look("trace", "ball", _BLUE, "o", _BLUE, 4.2, "-"),
     "frobenius": Look("Frobenius", "ball", _ORANGE, "s", "none", 7.2, (0, (5, 2))),
+    "leml": Look("rank-k LEML", "fit", "0.25", "x", "0.25", 5.5, (0, (1, 1.5))),
     "pooled": Look("pooled", "oracle", _GREEN, "^", "#9ad3b3", 6.0, (0, (4, 1.5, 1, 1.5))),
 }
 

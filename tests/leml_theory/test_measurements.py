@@ -136,3 +136,13 @@ def test_excess_risk_is_not_negative():
             if row["quantity"] == "excess risk":
                 # never below zero but by the width of the bracket around the least risk
                 assert row["value"] >= -1e-6
+
+
+def test_leml_of_enough_rank_finds_the_exact_minimiser():
+    """Its penalty tuned to the radius, the factored fit and the convex solver must agree."""
+    place = {**EXAMPLES["erm"], "rank": 5, "labels": "rank-1"}
+    rows = {(r["quantity"], r["ball"]): r for r in measure(Cell("erm", place, 8))}
+    leml, trace = rows["excess risk", "leml"], rows["excess risk", "trace"]
+    # the size is met to 1e-3 of the radius, which moves the risk by about that share of it
+    assert leml["certificate_gap"] <= 2e-3
+    assert leml["value"] == pytest.approx(trace["value"], abs=2e-3)

@@ -1,0 +1,69 @@
+"""Rank-k LEML beside the exact minimisers: its penalty tuned until its size meets the radius."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leml_solver import Problem, TraceBall
+from leml_solver.alternating import AlternatingOptions, FactorResult, fit_factors
+from leml_solver.labels import Labels
+
+Array = NDArray[np.float64]
+
+# Far below what a trial varies by; the rest is in the certificate, computed at the returned point.
+_SIZE_MET = 1e-3
+_TRIES = 6
+_OPTIONS = AlternatingOptions(max_iter=100, tol=1e-8, certify=False)
+
+
+def leml_at_radius(problem: Problem, ball: TraceBall, rank: int, exact: Array) -> Array:
+    """Return Z = W H^T of rank k with (|W|^2 + |H|^2)/2 at the radius of the ball, or inside it.
+
+    Parameters
+    ----------
+    problem : Problem
+        The empirical risk.
+    ball : TraceBall
+        Its radius is to be met.
+    rank : int
+        k.
+    exact : (d, L) array
+        The exact minimiser over the ball, whose multiplier is the first penalty tried.
+    """
+    labels = Labels.observed(
+        problem.rows,
+        problem.columns,
+        problem.values,
+        (problem.X.shape[0], problem.n_labels),
+        weights=problem.weights,
+    )
+    penalty = max(ball.dual_norm(problem.gradient(exact)), 1e-9 * problem.scale)
+    tried: list[tuple[float, float]] = []
+    for _ in range(_TRIES):
+        found = fit_factors(
+            problem.X, labels, rank=rank, penalty=penalty, loss=problem.loss, options=_OPTIONS
+        )
+        size = _size(found)
+        if abs(size - ball.radius) <= _SIZE_MET * ball.radius:
+            break
+        tried.append((math.log(penalty), math.log(max(size, 1e-300))))
+        penalty = math.exp(_next(tried, math.log(ball.radius)))
+    return ball.project(found.W @ found.H.T)
+
+
+def _size(found: FactorResult) -> float:
+    """Return (|W|^2 + |H|^2)/2, which is the trace norm once the factors are balanced."""
+    return float(np.square(found.W).sum() + np.square(found.H).sum()) / 2
+
+
+def _next(tried: list[tuple[float, float]], target: float) -> float:
+    """Return the next log penalty: a secant step in log-log scale, at most a factor e^2 away."""
+    slope = -1.0
+    if len(tried) > 1:
+        (x0, y0), (x1, y1) = tried[-2:]
+        slope = min((y1 - y0) / (x1 - x0), -0.05) if x1 != x0 else -1.0
+    x, y = tried[-1]
+    return x + float(np.clip((target - y) / slope, -2.0, 2.0))
