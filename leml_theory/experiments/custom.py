@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from argument_checks import one_of, positive_integer
+from argument_checks import one_of
+from leml_theory.complexity import check_draws
 from leml_theory.experiments.design import Experiment, Fit, Planned
 from leml_theory.worlds import observation_of
 
@@ -46,19 +47,24 @@ class Grid:
 
     def __post_init__(self) -> None:
         one_of(self.world, "world", WORLDS)
-        positive_integer(self.draws, "draws")
+        check_draws(self.draws)
         for skew, n_labels, s in product(*(self.axes[axis] for axis in ("skew", "L", "s"))):
             observation_of(skew, n_labels, s)  # says what is wrong before anything is measured
-        if self.world == "planted" and (self.law != "rademacher" or self.axes["s"] != [1]):
+        several = self.axes["s"] != [1]
+        if self.world == "planted" and (self.law != "rademacher" or several):
             raise ValueError(
                 "The planted world needs --law rademacher and one label a point (--s 1), "
                 f"got law {self.law!r} and s {self.axes['s']}."
             )
-
-        if self.world == "averages" and self.axes["s"] != [1] and self.axes["skew"] != ["uniform"]:
+        if self.world == "averages" and several and self.axes["skew"] != ["uniform"]:
             raise ValueError(
                 "Several labels a point are averaged with uniform labels only, got skew "
                 f"{self.axes['skew']}; choose another --world or --s 1."
+            )
+        if self.world == "logistic" and self.law not in ("gaussian", "raw-gaussian"):
+            raise ValueError(
+                "The logistic world needs --law gaussian, where its least risk is known, "
+                f"got law {self.law!r}."
             )
 
     @property

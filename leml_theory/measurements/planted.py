@@ -41,7 +41,12 @@ def _signal(rho: float, d: int, seen: Observation, head: bool) -> _Signal:
 
 
 def _excesses(V: Array, signal: _Signal) -> tuple[float, float]:
-    """Return the excess risk of the trace-ball and of the Frobenius-ball minimiser, radius 1."""
+    """Return the excess risk of the trace-ball and of the Frobenius-ball minimiser, radius 1.
+
+    Where the signs cancel to V = 0 every Z minimises the empirical risk, and Z = 0 is taken.
+    """
+    if not V.any():
+        return signal.strength, signal.strength
     if V.shape[0] <= V.shape[1]:
         gram = V @ V.T
         top, u = _top_pair(gram)

@@ -75,6 +75,12 @@ def test_planted_excess_is_that_of_the_minimisers(shape, head):
     assert _excesses(V, signal) == pytest.approx((trace, frobenius), rel=1e-9, abs=1e-12)
 
 
+def test_signs_that_cancel_leave_the_whole_signal_to_be_missed():
+    """One feature, one label, an even number of points: V = 0 once gave a division by zero."""
+    signal = _signal(0.5, 1, UniformLabels(1), False)
+    assert _excesses(np.zeros((1, 1)), signal) == (signal.strength, signal.strength)
+
+
 @pytest.mark.parametrize("law", ["gaussian", "rademacher", "rank-one"])
 def test_averages_agree_with_the_sharp_prediction(law):
     place = {"n": 10**8, "d": 32, "L": 48, "skew": "uniform", "law": law, "draws": 400}
