@@ -135,8 +135,9 @@ class Experiment:
 
 
 def _chosen(rows: pd.DataFrame, fit: Fit, ball: str) -> pd.DataFrame:
-    """Return the rows of one fit, sorted along its axis."""
+    """Return the rows of one fit, sorted along its axis; a logarithm needs positive values."""
     keep = (rows["series"] == fit.series) & (rows["quantity"] == fit.quantity)
+    keep &= (rows["value"] > 0) & (rows["stderr"] > 0)
     chosen = rows[keep & (rows["ball"] == ball)].sort_values(fit.axis)
     if fit.times_root_n:
         factor = np.sqrt(chosen["n"])
