@@ -15,6 +15,7 @@ MAY_IMPORT = {
     "simulations": {"argument_checks"},
     "leml_solver": {"argument_checks"},
     "leml_theory": {"argument_checks", "simulations", "leml_solver"},
+    "paper_checks": {"argument_checks", "simulations", "leml_solver", "leml_theory"},
 }
 HEAVY = ("cvxpy", "matplotlib", "seaborn")
 PLACE = r"(Theorem|Lemma|Claim|Table|Algorithm|Section|Equation|Appendix) \(?[A-D0-9.]+"

@@ -1,0 +1,113 @@
+"""The numbers printed in Tables 2 to 15 of the paper, as data.
+
+`load()` returns one row a printed number. The file behind it, `tables.csv`, was transcribed once
+from the paper's text and verified by a second reading; each number keeps the decimals it was
+printed with. A mistake of that text could not be told from one of the printed page.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+
+KEY = ["dataset", "method", "loss", "ratio", "observed"]
+LOWER_IS_BETTER = frozenset({"hamming", "seconds"})
+METRICS = ("top-1", "top-3", "top-5", "hamming", "auc")
+
+
+def load(*tables: int) -> pd.DataFrame:
+    """Return the printed numbers of the given tables, of all of them by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: `table`; `dataset`; `method` (LEML, BCS, CPLST, BR, WSABIE); `loss` (squared,
+        logistic, squared_hinge, weighted_rank); `ratio` (k/L; NaN in Table 4, which gives `rank`
+        instead); `observed` (share of the labels seen, 1 for all); `rank` (k); `metric` (top-1,
+        top-3, top-5 in per cent, hamming, auc, seconds); `value`; `half_unit` (half a unit of the
+        last printed decimal); `bold`. Table 2 has no method, and `metric` names the statistic.
+
+    Notes
+    -----
+    Paper: Table 2.
+    """
+    frame = _frame()
+    chosen = frame[frame["table"].isin(tables)] if tables else frame
+    return chosen.reset_index(drop=True)
+
+
+@cache
+def _frame() -> pd.DataFrame:
+    """Read the file, once."""
+    blank = {"ratio": [""], "observed": [""], "rank": [""]}
+    with files("paper_checks").joinpath("tables.csv").open(encoding="utf-8") as source:
+        frame = pd.read_csv(source, dtype={"printed": str}, keep_default_na=False, na_values=blank)
+    printed = frame.pop("printed")
+    decimals = printed.str.partition(".")[2].str.len()
+    bold = frame.pop("bold").astype(bool)
+    return frame.assign(value=printed.astype(float), half_unit=0.5 / 10**decimals, bold=bold)
+
+
+def statistics() -> pd.DataFrame:
+    """Return the data statistics, one row a data set.
+
+    Paper: Table 2.
+    """
+    return spread(load(2), ["dataset"], "metric")
+
+
+def spread(frame: pd.DataFrame, index: list[str], columns: str) -> pd.DataFrame:
+    """Return the values with one row per `index` and one column per entry of `columns`."""
+    # pivot_table would average two values of one place in silence; pivot refuses them.
+    return frame.pivot(index=index, columns=columns, values="value")  # noqa: PD010
+
+
+def full_label_tables() -> pd.DataFrame:
+    """Return the detailed results with all labels seen.
+
+    Paper: Table 6.
+    """
+    return load(6, 7, 8, 9, 10)
+
+
+def missing_label_tables() -> pd.DataFrame:
+    """Return the detailed results with missing labels.
+
+    Paper: Table 11.
+    """
+    return load(11, 12, 13, 14, 15)
+
+
+def gains(frame: pd.DataFrame, rival: str) -> pd.Series:
+    """Return by how much LEML is better than `rival`, row by row of the tables.
+
+    Positive where LEML is better: smaller is better for the Hamming loss and for seconds. Where the
+    frame holds several losses of either method, losses are compared with their own kind.
+    """
+    index = ["table", "dataset", "loss", "ratio", "observed", "rank", "metric"]
+    wide = spread(frame, index, "method").dropna(subset=["LEML", rival])
+    lower = wide.index.get_level_values("metric").isin(LOWER_IS_BETTER)
+    # Rounding removes the noise of subtracting decimals, which would turn ties into wins.
+    return ((wide["LEML"] - wide[rival]) * np.where(lower, -1, 1)).round(6)
+
+
+def only(frame: pd.DataFrame, **wanted: object) -> pd.DataFrame:
+    """Return the rows whose columns have the wanted values."""
+    for column, value in wanted.items():
+        frame = frame[frame[column] == value]
+    return frame
+
+
+def describe(frame: pd.DataFrame) -> frozenset[str]:
+    """Return the names of cells: '8 compphys 60% LEML squared', with '@5%' if 5 % are seen."""
+    columns = (frame[name] for name in ("table", *KEY))
+    return frozenset(_name(*cell) for cell in zip(*columns, strict=True))
+
+
+def _name(table: int, dataset: str, method: str, loss: str, ratio: float, observed: float) -> str:
+    """Return the name of one cell."""
+    seen = "" if observed == 1 else f"@{observed:.0%}"
+    return f"{table} {dataset} {ratio:.0%}{seen} {method} {loss}"
