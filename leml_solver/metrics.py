@@ -1,0 +1,216 @@
+"""Metrics of Section 5: top-K accuracy, Hamming loss and AUC per instance, block by block.
+
+Paper: Section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argument_checks import one_of, positive_integer
+from leml_solver.judging import judge
+from leml_solver.losses import LOSSES, Loss
+from leml_solver.scoring import BLOCK_BYTES, DenseScores, Scores, row_blocks
+from leml_solver.truth import Truth
+
+__all__ = [
+    "MultiLabelMetrics",
+    "average_auc",
+    "evaluate_scores",
+    "hamming_loss",
+    "loss_threshold",
+    "top_k_accuracy",
+]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MultiLabelMetrics:
+    """The metrics of one set of scores.
+
+    Attributes
+    ----------
+    top_k : dict of int to float
+        Top-K accuracy (precision at K), averaged over rows with an observed entry.
+    hamming : float
+        Share of observed entries on the wrong side of the threshold.
+    auc : float
+        Area under the ROC curve of a row's labels, averaged over rows; NaN if nowhere defined.
+    n_rows, n_auc_rows : int
+        Rows with an observed entry, and rows with a positive and a negative one.
+    n_observed : int
+        Observed test entries.
+    """
+
+    top_k: dict[int, float]
+    hamming: float
+    auc: float
+    n_rows: int
+    n_auc_rows: int
+    n_observed: int
+
+
+def loss_threshold(loss: str | Loss) -> float:
+    """Return the score at which a loss is indifferent between the labels 0 and 1.
+
+    It is 0 for the losses that turn labels into signs (logistic, hinges) and 0.5 for the others.
+
+    Paper: Section 5.
+    """
+    if isinstance(loss, str):
+        loss = LOSSES[one_of(loss, "loss", tuple(LOSSES))]
+    return 0.0 if loss.binary else 0.5
+
+
+def evaluate_scores(
+    Y: Any,
+    scores: Array | Scores,
+    *,
+    ks: Sequence[int] = (1, 3, 5),
+    threshold: float = 0.0,
+    mask: Any = None,
+    max_bytes: int = BLOCK_BYTES,
+) -> MultiLabelMetrics:
+    r"""Return all metrics of Section 5 in one pass over blocks of rows.
+
+    In each row only observed labels are ranked. With :math:`\Omega_i` the observed labels of row i,
+
+    * top-K accuracy is the share of positives among the K best-scored labels of
+      :math:`\Omega_i` (among all of them where fewer than K are observed);
+    * Hamming loss counts observed entries with :math:`(f_{il} > t) \ne (y_{il} > 0)`;
+    * AUC is the share of pairs of a positive and a negative label in :math:`\Omega_i` in the right
+      order, ties counting one half; rows without such a pair are left out.
+
+    Equal scores are ranked by label number.
+
+    Paper: Section 5.
+
+    Parameters
+    ----------
+    Y : (n, L) array with NaN for missing, DataFrame, or sparse matrix
+        True labels, 0/1 or -1/+1. A sparse matrix is full: an unstored entry is 0.
+    scores : (n, L) array or Scores
+        Scores, or an object that makes them block by block, such as `FactorScores`.
+    ks : sequence of int
+        The K of top-K accuracy.
+    threshold : float
+        Scores above it predict a positive label; see `loss_threshold`.
+    mask : (n, L) boolean array or sparse matrix, optional
+        Which entries of Y are observed.
+    max_bytes : int
+        Size of a block of scores; memory beyond the input is about 1.2 times this.
+
+    Returns
+    -------
+    MultiLabelMetrics
+    """
+    made = scores if hasattr(scores, "block") else DenseScores(_matrix(scores))
+    depths = _depths(ks, made.shape[1])
+    truth = Truth.of(Y, mask, shape=made.shape)
+    tally = _Tally(max(depths, default=0), float(threshold))
+    for start, stop in row_blocks(made.shape, max_bytes):
+        tally.add(made.block(start, stop), truth.block(start, stop))
+    return tally.metrics(depths)
+
+
+def top_k_accuracy(
+    Y: Any, scores: Array | Scores, k: int, *, mask: Any = None, max_bytes: int = BLOCK_BYTES
+) -> float:
+    """Return top-K accuracy, which is precision at K; see `evaluate_scores`.
+
+    Paper: Section 5.
+    """
+    return evaluate_scores(Y, scores, ks=(k,), mask=mask, max_bytes=max_bytes).top_k[k]
+
+
+def hamming_loss(
+    Y: Any,
+    scores: Array | Scores,
+    *,
+    threshold: float = 0.0,
+    mask: Any = None,
+    max_bytes: int = BLOCK_BYTES,
+) -> float:
+    """Return the share of observed entries on the wrong side of `threshold`.
+
+    Paper: Section 5.
+    """
+    metrics = evaluate_scores(Y, scores, ks=(), threshold=threshold, mask=mask, max_bytes=max_bytes)
+    return metrics.hamming
+
+
+def average_auc(
+    Y: Any, scores: Array | Scores, *, mask: Any = None, max_bytes: int = BLOCK_BYTES
+) -> float:
+    """Return the area under the ROC curve of each row's labels, averaged; see `evaluate_scores`.
+
+    Paper: Section 5.
+    """
+    return evaluate_scores(Y, scores, ks=(), mask=mask, max_bytes=max_bytes).auc
+
+
+def _matrix(scores: Any) -> Array:
+    """Return scores as a matrix of numbers."""
+    values = np.asarray(scores)
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise ValueError(
+            f"`scores` must be a matrix of numbers, one column a label, got shape {values.shape} "
+            f"of {values.dtype}."
+        )
+    return values
+
+
+def _depths(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
+    """Return the K as whole numbers within the number of labels."""
+    depths = tuple(positive_integer(k, "k") for k in ks)
+    if depths and max(depths) > n_labels:
+        raise ValueError(
+            f"`k` must be at most the number of labels, {n_labels}, got {max(depths)}."
+        )
+    return depths
+
+
+class _Tally:
+    """Sums over the blocks seen so far."""
+
+    def __init__(self, depth: int, threshold: float) -> None:
+        self.threshold = threshold
+        self.precision = np.zeros(depth)
+        self.auc = 0.0
+        self.rows = self.auc_rows = self.observed = self.errors = 0
+
+    def add(self, scores: Array, truth: NDArray[np.int8]) -> None:
+        """Take in one block."""
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        if np.isnan(scores).any():
+            raise ValueError("`scores` must not contain NaN: such labels cannot be ranked.")
+        precision = np.empty((scores.shape[0], self.precision.size))
+        auc = np.empty(scores.shape[0])
+        counts = np.empty((scores.shape[0], 2), dtype=np.int64)
+        judge(scores, truth, self.threshold, precision, auc, counts)
+        seen, ranked = counts[:, 0] > 0, ~np.isnan(auc)
+        self.precision += precision[seen].sum(axis=0)
+        self.auc += float(auc[ranked].sum())
+        self.rows += int(seen.sum())
+        self.auc_rows += int(ranked.sum())
+        self.observed += int(counts[:, 0].sum())
+        self.errors += int(counts[:, 1].sum())
+
+    def metrics(self, depths: Sequence[int]) -> MultiLabelMetrics:
+        """Return the averages."""
+        if not self.observed:
+            raise ValueError("`Y` has no observed entry: there is nothing to score.")
+        return MultiLabelMetrics(
+            top_k={k: float(self.precision[k - 1]) / self.rows for k in depths},
+            hamming=self.errors / self.observed,
+            auc=self.auc / self.auc_rows if self.auc_rows else float("nan"),
+            n_rows=self.rows,
+            n_auc_rows=self.auc_rows,
+            n_observed=self.observed,
+        )

@@ -1,0 +1,240 @@
+"""Save and load fitted estimators without pickle: a model file cannot execute anything.
+
+A model is an npz file with uncompressed plain arrays and a JSON text (`header`) that holds the
+format's version, the estimator's parameters and the SHA-256 of all arrays and of itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leml_solver.alternating import AlternatingOptions, FitStatus
+from leml_solver.archives import ArchiveError, read_arrays, write_arrays
+from leml_solver.estimators import LEMLClassifier, LEMLRegressor
+from leml_solver.factor_certificate import FactorCertificate
+from leml_solver.losses import LOSSES
+
+__all__ = ["FORMAT_VERSION", "ModelFileError", "load_model", "save_model"]
+
+FORMAT_VERSION = 1
+_FORMAT = "leml_solver model"
+_ESTIMATORS: dict[str, type[LEMLClassifier] | type[LEMLRegressor]] = {
+    "LEMLClassifier": LEMLClassifier,
+    "LEMLRegressor": LEMLRegressor,
+}
+_ARRAYS = ("W_", "H_", "intercept_", "unobserved_labels_")
+_OPTIONAL = ("classes_", "label_names_", "feature_names_in_")
+_NUMBERS = ("n_features_in_", "n_iter_", "rank_", "objective_", "threshold_")
+_FACTS = (*_NUMBERS, "target_kind_", "sparse_output_")
+_KINDS = {
+    "LEMLClassifier": ("binary", "multiclass", "multilabel"),
+    "LEMLRegressor": ("vector", "matrix"),
+}
+
+Model = LEMLClassifier | LEMLRegressor
+Arrays = dict[str, NDArray[Any]]
+
+
+class ModelFileError(ValueError):
+    """A file that is not a sound model; the message says why."""
+
+
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator; the file appears under its name once it is complete.
+
+    Kept: parameters, factors, intercept, classes, names, certificate, status. Not kept: the trace,
+    and of `options` the start, the callback and a `Plan` of your own. A random_state that is not a
+    number is saved as None. Losses of your own cannot be saved, since loading would have to run
+    them.
+
+    Raises
+    ------
+    ValueError
+        If the model is not fitted or has parts that a file cannot hold.
+    """
+    name = type(model).__name__
+    if _ESTIMATORS.get(name) is not type(model):
+        raise ValueError(f"`model` must be one of {', '.join(_ESTIMATORS)}, got {name}.")
+    if not hasattr(model, "W_"):
+        raise ValueError("`model` must be fitted before it is saved; call fit first.")
+    arrays = {key: _plain(getattr(model, key), key) for key in _ARRAYS}
+    given = {key: getattr(model, key, None) for key in _OPTIONAL}
+    arrays |= {key: _plain(value, key) for key, value in given.items() if value is not None}
+    header = {
+        "format": _FORMAT,
+        "version": FORMAT_VERSION,
+        "estimator": name,
+        "parameters": _parameters(model),
+        "facts": {key: _scalar(getattr(model, key)) for key in _FACTS},
+        "status": model.status_.name,
+        "certificate": _certificate(model.certificate_),
+    }
+    header["sha256"] = _digest(header, arrays)
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    write_arrays(path, {"header": text, **arrays})
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read an estimator written by `save_model`.
+
+    Nothing in the file is executed: arrays are plain, and the rest is JSON. Memory is that of the
+    file, whatever it claims.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, foreign, or of another version.
+    OSError
+        If it cannot be opened.
+    """
+    try:
+        arrays = read_arrays(path, compressed=False)
+    except ArchiveError as error:
+        raise ModelFileError(f"{error} It is not a model file, or it is damaged.") from error
+    header = _header(arrays.pop("header", None), path)
+    if header.get("sha256") != _digest(header, arrays):
+        raise ModelFileError(
+            f"{path}: the checksum does not fit; the file is damaged, copy it again."
+        )
+    try:
+        return _restored(header, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(
+            f"{path}: parts of the model do not fit together ({error})."
+        ) from error
+
+
+def _plain(value: Any, name: str) -> NDArray[Any]:
+    """Return an array that can be stored: numbers, booleans or strings."""
+    array = np.asarray(value)
+    if array.dtype.kind == "O" and all(isinstance(item, str) for item in array.ravel()):
+        array = array.astype(str)
+    if array.dtype.kind not in "biufU":
+        raise ValueError(f"`{name}` must hold numbers or strings to be saved, got {array.dtype}.")
+    return array
+
+
+def _scalar(value: Any) -> Any:
+    """Return numpy scalars as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _parameters(model: Model) -> dict[str, Any]:
+    """Return the constructor's arguments as JSON values."""
+    parameters = {key: _scalar(value) for key, value in model.get_params(deep=False).items()}
+    loss = parameters.get("loss", "squared")
+    parameters["loss"] = name = loss if isinstance(loss, str) else loss.name
+    if LOSSES.get(name) is None or not (isinstance(loss, str) or loss == LOSSES[name]):
+        raise ValueError(f"`loss` must be one of {', '.join(LOSSES)} to be saved, got {loss!r}.")
+    if not isinstance(parameters["kernel"], str | None):
+        raise ValueError(
+            "`kernel` must be None or 'precomputed' to be saved, got a function, which loading "
+            "would have to run; fit on its matrix with kernel='precomputed' instead."
+        )
+    if not isinstance(parameters["random_state"], int | None):
+        parameters["random_state"] = None
+    if parameters["options"] is not None:
+        parameters["options"] = _options(parameters["options"])
+    return parameters
+
+
+def _options(options: AlternatingOptions) -> dict[str, Any]:
+    """Return the solver's options that are words and numbers."""
+    fields = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+    return {
+        name: _scalar(value)
+        for name, value in fields.items()
+        if isinstance(value, bool | int | float | str)
+    }
+
+
+def _certificate(certificate: FactorCertificate | None) -> dict[str, Any] | None:
+    """Return a certificate as JSON values."""
+    if certificate is None:
+        return None
+    return {key: _scalar(value) for key, value in dataclasses.asdict(certificate).items()}
+
+
+def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
+    """Return the SHA-256 of the header without its own and of all arrays in order of name."""
+    rest = {key: value for key, value in header.items() if key != "sha256"}
+    digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data if array.size else b"")
+    return digest.hexdigest()
+
+
+def _header(text: NDArray[Any] | None, path: Any) -> dict[str, Any]:
+    """Return the JSON part, if it is of this format and version."""
+    if text is None or text.dtype != np.uint8 or text.ndim != 1:
+        raise ModelFileError(
+            f"{path}: expected a model written by save_model, got another npz file."
+        )
+    try:
+        header = json.loads(text.tobytes().decode())
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{path}: the header is damaged ({error}).") from error
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        raise ModelFileError(f"{path}: expected a model written by save_model, got another file.")
+    if header.get("version") != FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path}: written in format version {header.get('version')!r}, this program reads "
+            f"{FORMAT_VERSION}; use the program's version that wrote it."
+        )
+    return header
+
+
+def _restored(header: dict[str, Any], arrays: Arrays) -> Model:
+    """Return the estimator of a header and its arrays."""
+    parameters = dict(header["parameters"])
+    if parameters["options"] is not None:
+        parameters["options"] = AlternatingOptions(**parameters["options"])
+    name = header["estimator"]
+    if name == "LEMLRegressor":
+        del parameters["loss"]
+    model = _ESTIMATORS[name](**parameters)
+    for key in _FACTS:
+        setattr(model, key, header["facts"][key])
+    for key in (*_ARRAYS, *(key for key in _OPTIONAL if key in arrays)):
+        setattr(model, key, arrays[key])
+    _check_shapes(model, _KINDS[name])
+    model.status_, model.trace_ = FitStatus[header["status"]], ()
+    certificate = header["certificate"]
+    model.certificate_ = None if certificate is None else FactorCertificate(**certificate)
+    _restore_names(model, arrays)
+    return model
+
+
+def _check_shapes(model: Model, kinds: tuple[str, ...]) -> None:
+    """Raise unless the arrays make one model."""
+    d, k = model.W_.shape
+    L = model.H_.shape[0]
+    if model.target_kind_ not in kinds or not all(
+        isinstance(getattr(model, key), int | float) for key in _NUMBERS
+    ):
+        raise ValueError("the header's facts are of the wrong kind")
+    if model.H_.shape != (L, k) or model.intercept_.shape != (L,) or d != model.n_features_in_:
+        raise ValueError(f"W is {(d, k)}, H {model.H_.shape}, intercept {model.intercept_.shape}")
+    if any(array.dtype.kind != "f" for array in (model.W_, model.H_, model.intercept_)):
+        raise ValueError("W, H and the intercept must be floating-point numbers")
+
+
+def _restore_names(model: Model, arrays: Arrays) -> None:
+    """Give names back the types that scikit-learn and pandas know them by."""
+    model.label_names_ = None
+    if "label_names_" in arrays:
+        from pandas import Index
+
+        model.label_names_ = Index(arrays["label_names_"])
+    if "feature_names_in_" in arrays:
+        model.feature_names_in_ = arrays["feature_names_in_"].astype(object)

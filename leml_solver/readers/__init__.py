@@ -1,0 +1,11 @@
+"""Readers of multi-label data: svmlight, Extreme Classification, ARFF of Mulan, npz.
+
+They read line by line into compact arrays, execute nothing, and say file and line of what is wrong.
+"""
+
+from leml_solver.readers.dataset import Dataset
+from leml_solver.readers.formats import FORMATS, ReadOptions, detect_format
+from leml_solver.readers.lines import ReadError
+from leml_solver.readers.reading import read, read_blocks
+
+__all__ = ["FORMATS", "Dataset", "ReadError", "ReadOptions", "detect_format", "read", "read_blocks"]

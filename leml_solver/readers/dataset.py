@@ -1,0 +1,131 @@
+"""What a reader returns, and the buffers in which rows become matrices."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["Dataset", "Row", "RowBuffer"]
+
+MAX_COLUMNS = 10**8  # a larger index is a damaged line: d x k factors of that size fit nowhere
+
+
+class Row(NamedTuple):
+    """One point: its nonzero features, its positive labels, and labels not observed."""
+
+    features: Sequence[int]
+    values: Sequence[float]
+    labels: Sequence[int]
+    missing: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """Points and their labels.
+
+    Attributes
+    ----------
+    X : (n, d) CSR array
+        Features.
+    Y : (n, L) CSR array of int8
+        Positive labels as ones.
+    missing : (n, L) CSR array of bool, or None
+        Labels that were not observed; they are 0 in Y.
+    feature_names, label_names : tuple of str
+        Names, empty where the file has none.
+    splits : dict of str to int array
+        Row numbers under names such as ``train_idx``.
+    skipped : int
+        Bad lines that were skipped.
+    messages : tuple of str
+        What the reader has to say about the file.
+    """
+
+    X: Any
+    Y: Any
+    missing: Any = None
+    feature_names: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
+    splits: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    skipped: int = 0
+    messages: tuple[str, ...] = ()
+
+    def targets(self) -> Any:
+        """Return Y as the solvers take it: CSR if all is observed, else dense with NaN."""
+        if self.missing is None:
+            return self.Y
+        dense = self.Y.toarray().astype(np.float64)
+        dense[self.missing.nonzero()] = np.nan
+        return dense
+
+    def rows(self, index: NDArray[np.integer[Any]]) -> Dataset:
+        """Return the points with these row numbers; splits do not apply to them any more."""
+        missing = None if self.missing is None else self.missing[index]
+        return Dataset(
+            self.X[index],
+            self.Y[index],
+            missing,
+            feature_names=self.feature_names,
+            label_names=self.label_names,
+            skipped=self.skipped,
+            messages=self.messages,
+        )
+
+
+class _Pattern:
+    """Column numbers of rows as they come, 4 bytes each."""
+
+    def __init__(self) -> None:
+        self.columns, self.ends, self.width = array("i"), array("q", [0]), 0
+
+    def add(self, columns: Sequence[int]) -> None:
+        self.columns.extend(columns)
+        self.ends.append(len(self.columns))
+        if columns:
+            self.width = max(self.width, max(columns) + 1)
+
+    def matrix(self, data: NDArray[Any], width: int) -> Any:
+        """Return the CSR array with these data."""
+        indices = np.array(self.columns, dtype=np.int32)
+        ends = np.array(self.ends, dtype=np.int64)
+        if ends[-1] < np.iinfo(np.int32).max:
+            ends = ends.astype(np.int32)
+        made = sparse.csr_array((data, indices, ends), shape=(ends.size - 1, width))
+        made.sort_indices()
+        return made
+
+    def flags(self, width: int, dtype: type) -> Any:
+        """Return the CSR array with ones."""
+        return self.matrix(np.ones(len(self.columns), dtype=dtype), width)
+
+
+class RowBuffer:
+    """Rows collected in compact arrays: 12 bytes a stored feature, 4 bytes a label."""
+
+    def __init__(self) -> None:
+        self._X, self._Y, self._missing = _Pattern(), _Pattern(), _Pattern()
+        self._values = array("d")
+
+    def __len__(self) -> int:
+        return len(self._X.ends) - 1
+
+    def add(self, row: Row) -> None:
+        """Append a row."""
+        self._X.add(row.features)
+        self._values.extend(row.values)
+        self._Y.add(row.labels)
+        self._missing.add(row.missing)
+
+    def dataset(self, n_features: int | None, n_labels: int | None, **more: Any) -> Dataset:
+        """Return the rows as matrices; None means as wide as the rows ask for."""
+        d = self._X.width if n_features is None else n_features
+        L = max(self._Y.width, self._missing.width) if n_labels is None else n_labels
+        X = self._X.matrix(np.array(self._values), d)
+        missing = self._missing.flags(L, bool) if len(self._missing.columns) else None
+        return Dataset(X, self._Y.flags(L, np.int8), missing, **more)

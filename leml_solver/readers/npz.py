@@ -1,0 +1,104 @@
+"""Data sets in npz files: X and Y in CSR parts (``X_data``, ``X_indices``, ...) or dense."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from leml_solver.archives import ArchiveError, read_arrays
+from leml_solver.readers.dataset import Dataset
+from leml_solver.readers.lines import ReadError
+
+__all__ = ["read_npz"]
+
+Arrays = dict[str, NDArray[Any]]
+_PARTS = ("data", "indices", "indptr", "shape")
+_DIMENSIONS = 2
+
+
+def read_npz(path: str) -> Dataset:
+    """Read a data set; every index in it is checked, nothing in it is executed.
+
+    The archive holds ``X_data, X_indices, X_indptr, X_shape`` (CSR) or ``X`` (dense), the same for
+    Y (labels 0/1; NaN in a dense Y is a missing label), and possibly ``NAME_idx`` row numbers and
+    ``label_names``.
+    """
+    try:
+        arrays = read_arrays(path)
+        X, Y = _matrix(arrays, "X"), _matrix(arrays, "Y")
+        return _dataset(X, Y, arrays)
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    except ArchiveError as error:
+        raise ReadError(str(error)) from error
+    except (ValueError, TypeError, OverflowError, IndexError) as error:
+        raise ReadError(f"{path}: {error}") from error
+
+
+def _matrix(arrays: Arrays, name: str) -> Any:
+    """Return a matrix given in CSR parts or dense."""
+    if name in arrays:
+        dense = arrays[name]
+        if dense.ndim != _DIMENSIONS or dense.dtype.kind not in "biuf":
+            raise ValueError(
+                f"{name} must be a matrix of numbers, got {dense.dtype} {dense.shape}."
+            )
+        return dense
+    if absent := [f"{name}_{part}" for part in _PARTS if f"{name}_{part}" not in arrays]:
+        raise ValueError(f"expected arrays {name}_data, _indices, _indptr, _shape; no {absent[0]}.")
+    data, indices, indptr, shape = (arrays[f"{name}_{part}"] for part in _PARTS)
+    if data.dtype.kind not in "biuf" or shape.shape != (2,) or shape.dtype.kind not in "iu":
+        raise ValueError(f"{name}_data must be numbers and {name}_shape two whole numbers.")
+    if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in (indices, indptr)):
+        raise ValueError(f"{name}_indices and {name}_indptr must be vectors of whole numbers.")
+    n, width = (int(length) for length in shape)
+    if indptr.size != n + 1 or np.any(np.diff(indptr.astype(np.int64)) < 0):
+        raise ValueError(f"{name}_indptr must be {n + 1} numbers that do not fall.")
+    matrix = sparse.csr_array((data, indices, indptr), shape=(n, width))
+    matrix.check_format(full_check=True)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _dataset(X: Any, Y: Any, arrays: Arrays) -> Dataset:
+    """Return the data set of two matrices with as many rows."""
+    if X.shape[0] != Y.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows and Y {Y.shape[0]}.")
+    stored = X.data if sparse.issparse(X) else X
+    if not np.isfinite(stored).all():
+        raise ValueError("X must be finite, got NaN or infinity; impute them first.")
+    missing = None if sparse.issparse(Y) else np.isnan(Y)
+    labels = sparse.csr_array(Y if missing is None else np.where(missing, 0, Y))
+    labels.eliminate_zeros()
+    if not np.isin(labels.data, (1,)).all():
+        raise ValueError("Y must hold labels 0 and 1 (NaN for missing in a dense Y).")
+    return Dataset(
+        sparse.csr_array(X),
+        labels.astype(np.int8),
+        sparse.csr_array(missing) if missing is not None and missing.any() else None,
+        label_names=_names(arrays.get("label_names"), labels.shape[1]),
+        splits=_splits(arrays, X.shape[0]),
+    )
+
+
+def _names(names: NDArray[Any] | None, count: int) -> tuple[str, ...]:
+    """Return the labels' names, if there are as many as labels."""
+    if names is None:
+        return ()
+    if names.shape != (count,) or names.dtype.kind != "U":
+        raise ValueError(f"label_names must be {count} strings, got {names.dtype} {names.shape}.")
+    return tuple(str(name) for name in names)
+
+
+def _splits(arrays: Arrays, n: int) -> dict[str, NDArray[np.int64]]:
+    """Return the row numbers stored under names that end in ``_idx``."""
+    found = {name: array for name, array in arrays.items() if name.endswith("_idx")}
+    for name, index in found.items():
+        if index.ndim != 1 or index.dtype.kind not in "iu":
+            raise ValueError(f"{name} must be a vector of row numbers, got {index.dtype}.")
+        if index.size and not 0 <= int(index.min()) <= int(index.max()) < n:
+            raise ValueError(f"{name} must lie in [0, {n}).")
+    return {name: index.astype(np.int64) for name, index in found.items()}

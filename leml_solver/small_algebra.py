@@ -1,0 +1,63 @@
+"""k x k algebra in double precision, and the Gram matrices it starts from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from leml_solver.matrices import Factor
+from leml_solver.threads import matmul, row_blocks, shared
+
+Square = NDArray[np.float64]
+
+_GRAM_ROWS = 4096  # rows summed in the precision of the factor before double precision takes over
+
+
+def gram(A: Factor) -> Square:
+    """Return A^T A in double precision."""
+
+    def partial(block: slice) -> Square:
+        total = np.zeros((A.shape[1], A.shape[1]))
+        for start in range(block.start, block.stop, _GRAM_ROWS):
+            part = A[start : min(start + _GRAM_ROWS, block.stop)]
+            total += part.T @ part
+        return total
+
+    return np.asarray(sum(shared(partial, row_blocks(len(A)), float(A.size) * A.shape[1])))
+
+
+def eigenvectors(M: Square) -> tuple[NDArray[np.float64], Square]:
+    """Return eigenvalues, not below zero, and eigenvectors of a symmetric matrix."""
+    values, vectors = scipy.linalg.eigh(M, driver="evd", check_finite=False)
+    return np.maximum(values, 0.0), vectors
+
+
+def solve_ridge(M: Square, penalty: Any, right: Factor) -> Factor:
+    """Return right (M + penalty I)^-1 for a positive semidefinite M."""
+    identity = np.eye(len(M))
+    factor = scipy.linalg.cho_factor(M + penalty * identity, check_finite=False)
+    inverse = scipy.linalg.cho_solve(factor, identity, check_finite=False)
+    return matmul(right.astype(np.float64, copy=False), inverse).astype(right.dtype, copy=False)
+
+
+def balancing(W: Factor, H: Factor) -> tuple[Factor, Factor]:
+    r"""Return T, S with T S^T = I such that W T and H S have the same diagonal Gram matrix.
+
+    Then :math:`(|W T|^2 + |H S|^2) / 2 = |W H^T|_{tr}`, the least value over all factorisations.
+    Directions below the rounding of the factors are left unbalanced; W T (H S)^T = W H^T always.
+
+    Paper: Equation (5).
+    """
+    precision, tiny = float(np.finfo(W.dtype).eps), float(np.finfo(np.float64).tiny)
+    W_gram, H_gram = gram(W), gram(H)
+    ridge = max(precision * float(np.trace(H_gram)), tiny**0.25)
+    L = scipy.linalg.cholesky(H_gram + ridge * np.eye(len(H_gram)), lower=True, check_finite=False)
+    squares, U = scipy.linalg.eigh(L.T @ W_gram @ L, driver="evd", check_finite=False)
+    floor = max(float(squares[-1]) * precision**2, tiny**0.25)
+    roots = np.maximum(squares[::-1], floor) ** 0.25
+    U = U[:, ::-1]
+    S = scipy.linalg.solve_triangular(L, U * roots, lower=True, trans="T", check_finite=False)
+    return (L @ U / roots).astype(W.dtype), S.astype(W.dtype)

@@ -1,0 +1,300 @@
+"""The compiled loops of Algorithms 1 and 2: sparse times dense, and sums over observed entries.
+
+Sparse times dense works on panels of columns whose accumulators stay in vector registers, and
+reads the sparse matrix in tiles so narrow that the rows of the panel it touches stay in cache. Sums
+run in the precision of the dense factor. `bounds` splits the rows among the threads.
+
+Paper: Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped,unused-ignore]
+from numba.core import types
+from numba.extending import intrinsic
+
+# Sums may be reordered and contracted, so that they vectorise; NaN and infinity keep their meaning.
+_FASTMATH = {"reassoc", "contract", "nsz"}
+_parallel = numba.njit(cache=True, parallel=True, fastmath=_FASTMATH)
+
+WIDE_BYTES = 256  # eight 32-byte registers: enough to hide the latency of a fused multiply-add
+NARROW_BYTES = 64
+
+
+class _GatherLoop:
+    """Emits one loop: total += data[p] * panel[index[p]], the total one vector wide."""
+
+    def __init__(self, context: Any, builder: Any, panel: Any, panel_bytes: int) -> None:
+        self.builder = builder
+        self.scalar = context.get_value_type(panel.dtype)
+        self.size = context.get_abi_sizeof(self.scalar)
+        self.width = panel_bytes // self.size
+        self.vector = ir.VectorType(self.scalar, self.width)
+
+    def vector_at(self, base: Any, offset: Any) -> Any:
+        """Return a pointer to the vector that starts `offset` elements after `base`."""
+        return self.builder.bitcast(self.builder.gep(base, [offset]), self.vector.as_pointer())
+
+    def term(self, p: Any, panel: Any, index: Any, data: Any) -> Any:
+        """Return data[p] * panel[index[p]]."""
+        builder = self.builder
+        row = builder.load(builder.gep(index, [p]))
+        if row.type.width < p.type.width:
+            row = builder.zext(row, p.type)
+        start = builder.mul(row, ir.Constant(p.type, self.width))
+        values = builder.load(self.vector_at(panel, start), align=self.size)
+        factor = builder.load(builder.gep(data, [p]))
+        if factor.type != self.scalar:
+            factor = builder.fpext(factor, self.scalar)
+        return builder.fmul(self.splat(factor), values, flags=("contract",))
+
+    def splat(self, factor: Any) -> Any:
+        """Return the vector that repeats `factor`."""
+        undefined, zero = ir.Constant(self.vector, ir.Undefined), ir.Constant(ir.IntType(32), 0)
+        lane = self.builder.insert_element(undefined, factor, zero)
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), self.width), None)
+        return self.builder.shuffle_vector(lane, lane, mask)
+
+    def emit(self, target: Any, span: tuple[Any, Any], arrays: tuple[Any, Any, Any]) -> None:
+        """Add the terms of `span` to the vector at `target`."""
+        builder, (low, high) = self.builder, span
+        first, entry = builder.load(target, align=self.size), builder.block
+        loop, end = builder.append_basic_block("gather"), builder.append_basic_block("gathered")
+        builder.cbranch(builder.icmp_signed("<", low, high), loop, end)
+        builder.position_at_end(loop)
+        p, total = builder.phi(low.type), builder.phi(self.vector)
+        added = builder.fadd(total, self.term(p, *arrays), flags=("contract",))
+        following = builder.add(p, ir.Constant(p.type, 1))
+        for phi, before, after in ((p, low, following), (total, first, added)):
+            phi.add_incoming(before, entry)
+            phi.add_incoming(after, loop)
+        builder.cbranch(builder.icmp_signed("<", following, high), loop, end)
+        builder.position_at_end(end)
+        result = builder.phi(self.vector)
+        result.add_incoming(first, entry)
+        result.add_incoming(added, loop)
+        builder.store(result, target, align=self.size)
+
+
+def _typed_gather(panel_bytes: int, kinds: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return signature and code of gather(dest, at, panel, index, data, span)."""
+    dest, _, panel, index, data, _ = kinds
+
+    def emit(context: Any, builder: Any, _: Any, args: Any) -> Any:
+        values = (args[0], *args[2:5])
+        out, *arrays = (
+            context.make_array(kind)(context, builder, value).data
+            for kind, value in zip((dest, panel, index, data), values, strict=True)
+        )
+        loop = _GatherLoop(context, builder, panel, panel_bytes)
+        ends = (builder.extract_value(args[5], 0), builder.extract_value(args[5], 1))
+        loop.emit(loop.vector_at(out, args[1]), ends, (arrays[0], arrays[1], arrays[2]))
+        return context.get_dummy_value()
+
+    return types.void(*kinds), emit
+
+
+# Written out twice: numba caches only functions that close over nothing.
+@intrinsic
+def _gather_wide(_, dest, at, panel, index, data, span):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Add the rows of a wide panel that one sparse row selects to dest[at:]."""
+    return _typed_gather(WIDE_BYTES, (dest, at, panel, index, data, span))
+
+
+@intrinsic
+def _gather_narrow(_, dest, at, panel, index, data, span):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Add the rows of a narrow panel that one sparse row selects to dest[at:]."""
+    return _typed_gather(NARROW_BYTES, (dest, at, panel, index, data, span))
+
+
+@numba.njit(cache=True, fastmath=_FASTMATH)
+def _gather(dest: Any, at: Any, panel: Any, index: Any, data: Any, span: Any) -> None:
+    """Add the rows of a panel that one sparse row selects to dest[at:]."""
+    if panel.shape[1] * panel.itemsize == WIDE_BYTES:
+        _gather_wide(dest, at, panel, index, data, span)  # type: ignore[call-arg]
+    else:
+        _gather_narrow(dest, at, panel, index, data, span)  # type: ignore[call-arg]
+
+
+@_parallel
+def multiply(tiles: Any, panel: Any, out: Any, first: Any, bounds: Any) -> None:
+    """Write a tiled matrix times one panel into the columns of out from `first` on."""
+    pointers, index, data, tile = tiles
+    flat, k, width = out.reshape(-1), out.shape[1], panel.shape[1]
+    last = min(width, k - first)
+    for b in numba.prange(bounds.size - 1):
+        scratch = np.zeros(width, dtype=out.dtype)
+        out[bounds[b] : bounds[b + 1], first : first + last] = 0
+        for t in range(pointers.shape[0]):
+            rows = panel[t * tile : (t + 1) * tile]
+            for i in range(bounds[b], bounds[b + 1]):
+                span = (np.int64(pointers[t, i]), np.int64(pointers[t, i + 1]))
+                if span[0] == span[1]:
+                    continue
+                if last == width:
+                    _gather(flat, i * k + first, rows, index, data, span)
+                else:
+                    scratch[:] = 0
+                    _gather(scratch, 0, rows, index, data, span)
+                    for c in range(last):
+                        out[i, first + c] += scratch[c]
+
+
+@_parallel
+def pack(B: Any, first: Any, panel: Any) -> None:
+    """Copy the columns of B from `first` on into the panel."""
+    width = min(panel.shape[1], B.shape[1] - first)
+    for i in numba.prange(B.shape[0]):
+        for c in range(width):
+            panel[i, c] = B[i, first + c]
+
+
+@numba.njit(cache=True)
+def tile_pointers(indptr: Any, indices: Any, tile: Any, n_tiles: Any) -> Any:
+    """Return where each row begins in each tile, (n_tiles, r + 1); tiles follow one another."""
+    r = indptr.size - 1
+    pointers = np.zeros((n_tiles, r + 1), dtype=np.int64)
+    for i in range(r):
+        for p in range(indptr[i], indptr[i + 1]):
+            pointers[indices[p] // tile, i + 1] += 1
+    begin = 0
+    for t in range(n_tiles):
+        pointers[t, 0] = begin
+        for i in range(r):
+            pointers[t, i + 1] += pointers[t, i]
+        begin = pointers[t, r]
+    return pointers
+
+
+@numba.njit(cache=True)
+def fill_tiles(indptr: Any, indices: Any, data: Any, tile: Any, tiles: Any) -> None:
+    """Copy a CSR matrix into tiles = (pointers, local index, data)."""
+    pointers, local, values = tiles
+    for i in range(indptr.size - 1):
+        written = np.zeros(pointers.shape[0], dtype=np.int64)
+        for p in range(indptr[i], indptr[i + 1]):
+            t = indices[p] // tile
+            at = pointers[t, i] + written[t]
+            local[at] = indices[p] - t * tile
+            values[at] = data[p]
+            written[t] += 1
+
+
+@numba.njit(cache=True)
+def fill_transposed_tiles(indptr: Any, indices: Any, data: Any, tile: Any, tiles: Any) -> None:
+    """Copy the transpose of a CSR matrix into tiles over its rows."""
+    pointers, local, values = tiles
+    written = pointers[:, :-1].copy()
+    for i in range(indptr.size - 1):
+        t = i // tile
+        for p in range(indptr[i], indptr[i + 1]):
+            at = written[t, indices[p]]
+            local[at] = i - t * tile
+            values[at] = data[p]
+            written[t, indices[p]] = at + 1
+
+
+@numba.njit(cache=True)
+def transposed_tile_pointers(indptr: Any, indices: Any, shape: Any, tile: Any, n_tiles: Any) -> Any:
+    """Return `tile_pointers` of the transpose, whose tiles run over the rows given here."""
+    pointers = np.zeros((n_tiles, shape[1] + 1), dtype=np.int64)
+    for i in range(shape[0]):
+        for p in range(indptr[i], indptr[i + 1]):
+            pointers[i // tile, indices[p] + 1] += 1
+    begin = 0
+    for t in range(n_tiles):
+        pointers[t, 0] = begin
+        for j in range(shape[1]):
+            pointers[t, j + 1] += pointers[t, j]
+        begin = pointers[t, shape[1]]
+    return pointers
+
+
+@_parallel
+def entry_products(A: Any, H: Any, indptr: Any, indices: Any, bounds: Any, out: Any) -> None:
+    """Write a_i . h_j at each entry, rows in order."""
+    for b in numba.prange(bounds.size - 1):
+        for i in range(bounds[b], bounds[b + 1]):
+            for e in range(indptr[i], indptr[i + 1]):
+                h = H[indices[e]]
+                total = A.dtype.type(0)
+                for c in range(A.shape[1]):
+                    total += A[i, c] * h[c]
+                out[e] = total
+
+
+@_parallel
+def entry_sums(D: Any, H: Any, indptr: Any, indices: Any, bounds: Any, out: Any) -> None:
+    """Write sum_j D_ij h_j for each row i."""
+    for b in numba.prange(bounds.size - 1):
+        for i in range(bounds[b], bounds[b + 1]):
+            target = out[i]
+            target[:] = 0
+            for e in range(indptr[i], indptr[i + 1]):
+                h = H[indices[e]]
+                for c in range(h.size):
+                    target[c] += D[e] * h[c]
+
+
+@_parallel
+def entry_curvature(C: Any, B: Any, H: Any, pattern: Any, out: Any) -> None:
+    """Write sum_j C_ij (b_i . h_j) h_j for each row i, in one pass over the entries."""
+    indptr, indices, bounds = pattern
+    for b in numba.prange(bounds.size - 1):
+        for i in range(bounds[b], bounds[b + 1]):
+            row, target = B[i], out[i]
+            target[:] = 0
+            for e in range(indptr[i], indptr[i + 1]):
+                h = H[indices[e]]
+                total = B.dtype.type(0)
+                for c in range(h.size):
+                    total += row[c] * h[c]
+                total *= C[e]
+                for c in range(h.size):
+                    target[c] += total * h[c]
+
+
+@_parallel
+def column_inner(A: Any, B: Any, bounds: Any) -> Any:
+    """Return sum_i A_ic B_ic for each column c, in double precision."""
+    parts = np.zeros((bounds.size - 1, A.shape[1]))
+    for b in numba.prange(bounds.size - 1):
+        part = parts[b]
+        for i in range(bounds[b], bounds[b + 1]):
+            for c in range(A.shape[1]):
+                part[c] += np.float64(A[i, c]) * np.float64(B[i, c])
+    return parts.sum(axis=0)
+
+
+@_parallel
+def row_inner(A: Any, B: Any) -> Any:
+    """Return sum_c A_ic B_ic for each row i, in double precision."""
+    out = np.empty(A.shape[0])
+    for i in numba.prange(A.shape[0]):
+        total = 0.0
+        for c in range(A.shape[1]):
+            total += np.float64(A[i, c]) * np.float64(B[i, c])
+        out[i] = total
+    return out
+
+
+@_parallel
+def add_scaled(target: Any, scale: Any, other: Any) -> None:
+    """Add scale * other to target in place; scale is (1, 1), (1, k) or (r, 1)."""
+    rows, columns = min(scale.shape[0] - 1, 1), min(scale.shape[1] - 1, 1)
+    for i in numba.prange(target.shape[0]):
+        for c in range(target.shape[1]):
+            target[i, c] += scale[i * rows, c * columns] * other[i, c]
+
+
+@_parallel
+def scale_and_add(target: Any, scale: Any, other: Any) -> None:
+    """Replace target by scale * target + other in place; scale is (1, 1), (1, k) or (r, 1)."""
+    rows, columns = min(scale.shape[0] - 1, 1), min(scale.shape[1] - 1, 1)
+    for i in numba.prange(target.shape[0]):
+        for c in range(target.shape[1]):
+            target[i, c] = scale[i * rows, c * columns] * target[i, c] + other[i, c]

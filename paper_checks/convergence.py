@@ -1,0 +1,193 @@
+"""Checks of the remark on global convergence: where it holds, and what happens outside of it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leml_solver.closed_forms import low_rank_least_squares
+from paper_checks.claims import CLEAR_GAP
+from paper_checks.cplst import least_squared_error
+from paper_checks.factor_worlds import alternate, factored_objective
+from paper_checks.facts import at_least, at_most, equal
+from paper_checks.instances import Instance, shaped
+from paper_checks.registry import Effort, Fact, Outcome, check
+from paper_checks.section_2 import penalised_predictor, soft_threshold
+
+Array = NDArray[np.float64]
+
+PENALTY = 0.5
+TWO_MINIMA = (np.diag([1.0, 3.0]), np.diag([3.0, 13 / 6]), 1.0)  # X, Y, penalty
+
+
+def orthogonal_minimum(Q: Array, Y: Array, rank: int, penalty: float) -> float:
+    """Return the minimum of (5) for X with orthonormal columns: soft thresholding, then rank k."""
+    M = Q.T @ Y
+    sigma = np.linalg.svd(soft_threshold(M, penalty), compute_uv=False)[:rank]
+    kept = np.linalg.svd(M, compute_uv=False)[:rank]
+    lost = np.square(Y).sum() - np.square(kept).sum() + np.square(kept - sigma).sum()
+    return float(0.5 * lost + penalty * sigma.sum())
+
+
+def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
+    """Return data, penalty and global minimum of the two cases of the remark."""
+    free = shaped(rng, CLEAR_GAP, 2)
+    Q = np.linalg.qr(free.X)[0]
+    orthogonal = Instance("orthonormal", Q, free.Y, 2)
+    return [
+        (free, 0.0, 0.5 * least_squared_error(free.X, free.Y, 2)),
+        (orthogonal, PENALTY, orthogonal_minimum(Q, free.Y, 2, PENALTY)),
+    ]
+
+
+@check("A5")
+def global_minimum_from_random_starts(effort: Effort) -> Outcome:
+    """Both cases reach the global minimum from every random start, here over a clear gap."""
+    facts = []
+    for data, penalty, least in _cases(effort.rng):
+        ends = []
+        for _ in range(effort.pick(5, 50)):
+            W = effort.rng.standard_normal((data.X.shape[1], 2))
+            ends.append(factored_objective(alternate(data.X, data.Y, penalty, W, 60)) - least)
+        # sigma_3 / sigma_2 = 1/2 and the error shrinks by its square: 60 steps leave rounding.
+        name = "orthogonal X" if penalty else "penalty 0"
+        facts.append(equal(f"{name}: worst end above the minimum", max(ends), 0.0, 1e-10 * least))
+        facts.append(
+            at_least(f"{name}: best end above it", min(ends), 0.0, 1e-10 * least, "rounding")
+        )
+    return Outcome((*facts, *saddle_facts(effort)))
+
+
+def saddle_facts(effort: Effort) -> list[Fact]:
+    """Return what happens from starts that are orthogonal to the leading singular vectors."""
+    X, Y = np.eye(4), np.diag([5.0, 4.0, 2.0, 1.0])
+    saddle = np.eye(4)[:, 2:]
+    facts = []
+    for penalty in (0.0, PENALTY):
+        least = orthogonal_minimum(X, Y, 2, penalty)
+        stuck, near = (
+            factored_objective(alternate(X, Y, penalty, W, 80)) - least
+            for W in (saddle, saddle + 1e-6 * effort.rng.standard_normal((4, 2)))
+        )
+        high = saddle_height(Y, penalty)
+        facts.append(
+            equal(f"start at a saddle, penalty {penalty:g}: above the minimum", stuck, high, 1e-9)
+        )
+        facts.append(equal("the same moved by 1e-6", near, 0.0, 1e-9, "80 iterations"))
+    zero = factored_objective(alternate(X, Y, PENALTY, np.zeros((4, 2)), 80))
+    least = orthogonal_minimum(X, Y, 2, PENALTY)
+    return [*facts, at_least("start at W = 0: above the minimum", zero - least, 1.0)]
+
+
+def saddle_height(Y: Array, penalty: float) -> float:
+    """Return how far the stationary point on the last two singular pairs is above the minimum."""
+    sigma = np.diag(Y)
+    gains = 0.5 * np.square(np.maximum(sigma - penalty, 0.0))
+    return float(gains[:2].sum() - gains[2:].sum())
+
+
+@check("A6")
+def spurious_minimum(effort: Effort) -> Outcome:
+    """X = diag(1, 3), penalty 1, k = 1: two strict local minima; many starts miss the better."""
+    X, Y, penalty = TWO_MINIMA
+    values, lowest = zip(*(coordinate_solution(X, Y, penalty, i) for i in (0, 1)), strict=True)
+    number = effort.pick(40, 400)
+    ends = np.array([_end(effort, 1) for _ in range(number)])
+    # With two columns the problem has no spurious minimum: the convex value is reached.
+    convex = max(_end(effort, 2) for _ in range(effort.pick(3, 20)))
+    wrong = np.abs(ends - values[1]) < 1e-6
+    agree = _conditions_agree(effort)
+    return Outcome(
+        (
+            equal("value of the worse local minimum", values[1], 31 / 6, 1e-12),
+            equal("value of the better one", values[0], 2.5 + (13 / 6) ** 2 / 2, 1e-12),
+            at_least("least Hessian eigenvalue at the worse one", lowest[1], 0.1),
+            at_least("least Hessian eigenvalue at the better one", lowest[0], 0.1),
+            at_least("share of random starts that end in the worse one", wrong.mean(), 0.2),
+            equal(
+                "starts that end in neither",
+                (~wrong & (np.abs(ends - values[0]) > 1e-6)).sum(),
+                0,
+                0,
+                "exact",
+            ),
+            equal("k = 2: value reached by all starts", convex, 19 / 6, 1e-7, "80 iterations"),
+            equal("random diagonal cases where the closed condition errs", agree, 0, 0, "exact"),
+        ),
+        note=f"{wrong.sum()} of {number} random starts end in the worse minimum.",
+    )
+
+
+def _end(effort: Effort, rank: int) -> float:
+    """Return the value at which alternating minimisation ends from a random start."""
+    X, Y, penalty = TWO_MINIMA
+    W = effort.rng.standard_normal((2, rank))
+    return factored_objective(alternate(X, Y, penalty, W, 80))
+
+
+def coordinate_solution(X: Array, Y: Array, penalty: float, i: int) -> tuple[float, float]:
+    """Return value and least Hessian eigenvalue of the best w, h supported on coordinate i."""
+    x, y = X[i, i], Y[i, i]
+    size = np.sqrt(max(x * y - penalty, 0.0)) / abs(x)
+    w = h = size * np.eye(2)[i]
+    R = X @ np.outer(w, h) - Y
+    value = 0.5 * np.square(R).sum() + penalty * size**2
+    A = X @ w
+    across = X.T @ R + np.outer(X.T @ A, h)  # entry (a, b): derivative in w_a and h_b
+    H = np.block(
+        [
+            [X.T @ X * (h @ h) + penalty * np.eye(2), across],
+            [across.T, (A @ A + penalty) * np.eye(2)],
+        ]
+    )
+    return float(value), float(np.linalg.eigvalsh(H)[0])
+
+
+def strict_minimum(first: float, second: float, ratio: float, penalty: float) -> bool:
+    """Return whether the solution on the first coordinate is a strict minimum, a_i = x_i y_i.
+
+    `ratio` is x_2^2 / x_1^2; its other coordinate must not pay: (r (a_1 - mu) + mu) a_1 > a_2^2.
+    """
+    return (ratio * (first - penalty) + penalty) * first > second**2
+
+
+def _conditions_agree(effort: Effort) -> int:
+    """Count random diagonal cases where the closed condition and the Hessian disagree."""
+    errors = 0
+    for _ in range(effort.pick(100, 1000)):
+        x, y = effort.rng.uniform(0.5, 3, 2), effort.rng.uniform(0.5, 3, 2)
+        a, r, penalty = x * y, (x[1] / x[0]) ** 2, 0.2
+        both = [strict_minimum(a[0], a[1], r, penalty), strict_minimum(a[1], a[0], 1 / r, penalty)]
+        seen = [coordinate_solution(np.diag(x), np.diag(y), penalty, i)[1] > 0 for i in (0, 1)]
+        same = [strict_minimum(a[0], a[1], 1.0, penalty), strict_minimum(a[1], a[0], 1.0, penalty)]
+        free = [strict_minimum(a[0], a[1], r, 0.0), strict_minimum(a[1], a[0], 1 / r, 0.0)]
+        errors += (both != seen) + all(same) + all(free)
+    return errors
+
+
+@check("F13")
+def overfitting_without_penalty(effort: Effort) -> Outcome:
+    """With nearly as many features as points a penalty pays; with few it hardly matters."""
+    many, few = (_excess_ratio(effort, n=60, d=d) for d in (50, 3))
+    return Outcome(
+        (
+            at_least("excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.5),
+            at_most("the same at d = 3", few, 1.5),
+        )
+    )
+
+
+def _excess_ratio(effort: Effort, n: int, d: int) -> float:
+    """Return |Z - Z*|^2, summed over draws: closed form over the better of two penalties."""
+    rng, k, n_labels = effort.rng, 2, 20
+    # The spectral norm of X^T noise, about sqrt(n) (sqrt(d) + sqrt(L)), is the scale of penalties.
+    level = np.sqrt(n) * (np.sqrt(d) + np.sqrt(n_labels))
+    bare, penalised = 0.0, np.zeros(2)
+    for _ in range(effort.pick(6, 30)):
+        Z = rng.standard_normal((d, k)) @ rng.standard_normal((k, n_labels)) / np.sqrt(d * k)
+        X = rng.standard_normal((n, d))
+        data = Instance("planted", X, X @ Z + rng.standard_normal((n, n_labels)), k)
+        bare += np.square(low_rank_least_squares(data.X, data.Y, k) - Z).sum()
+        fits = (penalised_predictor(data, share * level, tol=1e-6) for share in (0.2, 0.5))
+        penalised += [np.square(fit - Z).sum() for fit in fits]
+    return float(bare / penalised.min())

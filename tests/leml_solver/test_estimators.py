@@ -1,0 +1,407 @@
+"""The scikit-learn face: its contract, missing labels, pandas, search, and what it hands back."""
+
+import tracemalloc
+import warnings
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from leml_solver.alternating import AlternatingOptions, fit_factors
+from leml_solver.entry_split import EntrySplit
+from leml_solver.estimators import LEMLClassifier, LEMLRegressor
+from leml_solver.scorers import MultiLabelScorer, evaluate_estimator
+
+LOSSES = ("squared", "logistic", "squared_hinge")
+NO_CERTIFICATE = AlternatingOptions(certify=False)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Threads only get in each other's way on problems of this size."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(before)
+
+
+@parametrize_with_checks(
+    [LEMLClassifier(), LEMLClassifier(loss="logistic"), LEMLRegressor(fit_intercept=False)]
+)
+@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings of all kinds
+def test_scikit_learns_contract(estimator, check):
+    assert check is not None
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_kernels_keep_scikit_learns_contract():
+    """Not parametrised: a function in the test's name differs from one process to the next."""
+    model = LEMLClassifier(kernel=linear_kernel, options=NO_CERTIFICATE)
+    results = check_estimator(model, on_skip=None, on_fail=None)
+    assert [r["check_name"] for r in results if r["status"] == "failed"] == []
+    assert len(results) > 50
+
+
+def toy(seed=0, n=60, d=8, L=5, missing=0.0):
+    """Return features and labels of a planted low-rank model, some labels missing."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    Z = rng.normal(size=(d, 2)) @ rng.normal(size=(2, L))
+    Y = (X @ Z + rng.normal(size=(n, L)) > 0).astype(float)
+    Y[rng.random(Y.shape) < missing] = np.nan
+    return X, Y
+
+
+def classifier(**parameters):
+    return LEMLClassifier(**{"rank": 3, "random_state": 0, **parameters})
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_predictions_are_scores_above_zero(loss, intercept):
+    X, Y = toy(missing=0.3)
+    model = classifier(loss=loss, fit_intercept=intercept).fit(X, Y)
+    scores = model.decision_function(X)
+    assert np.array_equal(model.predict(X), scores > 0)
+    assert model.classes_.tolist() == [0, 1]
+    threshold = 0.5 if loss == "squared" else 0
+    # float64 products in another order
+    assert np.allclose(scores, X @ model.W_ @ model.H_.T + model.intercept_ - threshold, atol=1e-10)
+    assert np.allclose(model.transform(X), X @ model.W_, atol=1e-10)
+    assert (model.W_.shape, model.H_.shape, model.intercept_.shape) == ((8, 3), (5, 3), (5,))
+    assert intercept or not model.intercept_.any()
+    assert model.certificate_.gap >= 0
+    assert model.status_.value.endswith(".") or model.status_.value
+
+
+def test_factors_are_those_of_the_solver():
+    X, Y = toy(missing=0.3)
+    options = AlternatingOptions(max_iter=4, tol=1e-4, certify=False)
+    result = fit_factors(X, Y, rank=3, penalty=2.0, random_state=7, options=options)
+    model = classifier(
+        penalty=2.0, max_iter=4, fit_intercept=False, options=NO_CERTIFICATE, random_state=7
+    ).fit(X, Y)
+    assert np.array_equal(model.W_, result.W)
+    assert np.array_equal(model.H_, result.H)
+    assert model.certificate_ is None
+    assert model.n_iter_ == result.iterations
+    assert [p.objective for p in model.trace_] == [p.objective for p in result.trace]
+
+
+def test_missing_is_not_zero():
+    X, Y = toy(missing=0.4)
+    known = classifier().fit(X, Y)
+    zeros = classifier().fit(X, np.nan_to_num(Y))
+    assert not np.allclose(known.W_ @ known.H_.T, zeros.W_ @ zeros.H_.T)
+    observed = ~np.isnan(Y)
+    filled = np.where(observed, Y, 1.0)  # what stands at missing entries does not matter
+    for form, mask in (
+        (filled, observed),
+        (sparse.csr_array(filled), observed),
+        (sparse.csr_matrix(np.nan_to_num(Y)), sparse.csr_array(observed)),
+    ):
+        masked = classifier().fit(X, form, mask=mask)
+        assert np.array_equal(masked.decision_function(X), known.decision_function(X))
+
+
+def test_a_sparse_matrix_is_full_and_predictions_are_sparse():
+    X, Y = toy()
+    dense = classifier().fit(X, Y)
+    model = classifier().fit(sparse.csr_matrix(X), sparse.csr_matrix(Y))
+    predicted = model.predict(sparse.csr_matrix(X))
+    assert sparse.issparse(predicted)
+    assert np.array_equal(predicted.toarray(), dense.predict(X))
+    assert model.score(X, sparse.csr_matrix(Y)) == accuracy_score(Y, dense.predict(X))
+
+
+def test_pandas_in_and_out():
+    X, Y = toy(missing=0.3)
+    rows = [f"row {i}" for i in range(len(X))]
+    features = pd.DataFrame(X, index=rows, columns=[f"x{j}" for j in range(X.shape[1])])
+    labels = pd.DataFrame(Y, index=rows, columns=list("abcde"))
+    nullable = labels.convert_dtypes()  # integers with NA
+    assert nullable.isna().any(axis=None)
+    plain = classifier().fit(X, Y)
+    for frame in (labels, nullable, nullable.astype(object)):
+        model = classifier(loss="squared").fit(features, frame)
+        predicted = model.predict(features)
+        assert list(predicted.columns) == list("abcde")
+        assert list(predicted.index) == rows
+        assert np.array_equal(predicted.to_numpy(), plain.predict(X))
+        assert isinstance(model.decision_function(features), pd.DataFrame)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(features.rename(columns={"x0": "other"}))
+    latent = model.set_output(transform="pandas").transform(features)
+    assert list(latent.columns) == ["lemlclassifier0", "lemlclassifier1", "lemlclassifier2"]
+
+
+def test_signs_are_labels_too():
+    X, Y = toy(missing=0.2)
+    zero_one, signs = classifier().fit(X, Y), classifier().fit(X, 2 * Y - 1)
+    assert signs.classes_.tolist() == [-1, 1]
+    assert np.array_equal(signs.predict(X), 2 * zero_one.predict(X) - 1)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_vector_of_classes(loss):
+    rng = np.random.default_rng(0)
+    codes = np.arange(90) % 3
+    X = np.eye(3)[codes] + 0.2 * rng.normal(size=(90, 3))
+    y = np.array(["red", "green", "blue"])[codes]
+    model = classifier(loss=loss).fit(X, y)
+    assert model.classes_.tolist() == ["blue", "green", "red"]
+    # clusters five standard deviations apart
+    assert model.score(X, y) > 0.95
+    assert np.array_equal(
+        model.predict(X), model.classes_[model.decision_function(X).argmax(axis=1)]
+    )
+    unlabelled = y.astype(object)
+    unlabelled[::2] = None
+    some = classifier(loss=loss).fit(X, unlabelled)
+    same = classifier(loss=loss).fit(X[1::2], y[1::2])
+    assert np.array_equal(some.decision_function(X), same.decision_function(X))
+    two = classifier(loss=loss).fit(X, codes == 1)
+    assert two.decision_function(X).shape == (90,)
+    assert np.array_equal(two.predict(X), two.decision_function(X) > 0)
+
+
+def test_probabilities_come_with_the_logistic_loss():
+    X, Y = toy(missing=0.3)
+    model = classifier(loss="logistic").fit(X, Y)
+    expected = 1 / (1 + np.exp(-model.decision_function(X)))
+    assert np.allclose(model.predict_proba(X), expected, atol=1e-12)  # one rounding each
+    classes = classifier(loss="logistic").fit(X, np.arange(len(X)) % 3).predict_proba(X)
+    assert classes.shape == (60, 3)
+    assert np.allclose(classes.sum(axis=1), 1)
+    assert not hasattr(classifier(), "predict_proba")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        classifier().fit(X, Y).predict_proba(X)
+
+
+def test_top_k_holds_a_block_only():
+    rng = np.random.default_rng(0)
+    X, Y = toy(n=50, d=4, L=2000)
+    model = classifier(rank=2, max_iter=1, options=NO_CERTIFICATE).fit(X, Y)
+    many = rng.normal(size=(10_000, 4))
+    labels, scores = model.predict_topk(many[:20], 3, return_scores=True)
+    full = model.decision_function(many[:20])
+    assert np.array_equal(labels, np.argsort(-full, axis=1, kind="stable")[:, :3])
+    # BLAS may sum blocks of other heights in another order
+    assert np.allclose(scores, np.take_along_axis(full, labels, axis=1), atol=1e-10)
+    tracemalloc.start()
+    assert model.predict_topk(many, 3).shape == (10_000, 3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 80e6  # two blocks of 32 MiB; n x L scores would take 160 MB
+
+
+def test_kernels():
+    X, Y = toy(missing=0.3)
+    linear = classifier(max_iter=200, tol=1e-10, rank=5).fit(X, Y)
+    same = classifier(max_iter=200, tol=1e-10, rank=5, kernel=linear_kernel).fit(X, Y)
+    given = classifier(max_iter=200, tol=1e-10, rank=5, kernel="precomputed").fit(X @ X.T, Y)
+    new = np.random.default_rng(1).normal(size=(7, 8))
+    # one convex problem (rank = L) in three guises, each solved to 1e-10 of its objective: scores
+    # then agree to about the square root of that
+    for scores in (same.decision_function(new), given.decision_function(new @ X.T)):
+        assert np.allclose(scores, linear.decision_function(new), atol=1e-3)
+    assert same.W_.shape == (60, 5)
+    assert np.allclose(same.transform(new), linear_kernel(new, X) @ same.W_)
+    assert GridSearchCV(given, {"penalty": [1.0]}, cv=KFold(3)).fit(X @ X.T, Y).best_score_ > 0
+    circle = np.linalg.norm(X[:, :2], axis=1) > 1.2
+    curved = classifier(kernel=rbf_kernel, penalty=0.1).fit(X[:, :2], circle)
+    # no line tells the inside of a circle from its outside
+    assert curved.score(X[:, :2], circle) > 0.9
+
+
+def test_a_kernel_matrix_with_rows_without_class():
+    X = toy()[0]
+    y = np.where(np.arange(60) % 4 == 0, np.nan, X[:, 0] > 0)
+    model = classifier(kernel="precomputed").fit(X @ X.T, y)
+    assert not model.W_[::4].any()
+    other = classifier(kernel=linear_kernel).fit(X, y)
+    assert np.allclose(model.decision_function(X @ X.T), other.decision_function(X), atol=1e-8)
+
+
+def test_labels_never_observed_are_named():
+    X, Y = toy()
+    Y[:, 3] = np.nan
+    with pytest.warns(UserWarning, match=r"1 labels have no observed entry \(columns 3\)"):
+        model = classifier().fit(X, Y)
+    assert model.unobserved_labels_.tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda Y: np.full_like(Y, np.nan), "observed entry"),
+        (lambda Y: np.full(len(Y), np.nan), "observed entry"),
+        (lambda Y: np.where(Y > 0, np.inf, Y), "infinity"),
+        (lambda Y: 3 * Y, r"0/1 labels.*got \[3.0"),
+        (lambda Y: Y[:-1], "60 and 59"),
+        (lambda Y: sparse.csr_matrix(np.where(Y > 0, np.nan, Y)), "mask"),
+        (lambda Y: Y[:, :, None], "one or two axes"),
+        (lambda Y: np.array([["a", "b"]] * len(Y)), "must hold numbers"),
+        (lambda Y: ["one"] * len(Y), "at least two classes"),
+        (lambda Y: None, "requires y"),
+    ],
+)
+def test_bad_labels(change, message):
+    X, Y = toy()
+    with pytest.raises(ValueError, match=message):
+        classifier().fit(X, change(Y))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"rank": 0}, "`rank` must be at least 1"),
+        ({"penalty": -1.0}, "`penalty` must be positive"),
+        ({"loss": "hinge"}, "smooth"),
+        ({"loss": "none"}, "`loss` must be one of"),
+        ({"max_iter": 0}, "`max_iter` must be at least 1"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        classifier(**parameters).fit(*toy())
+
+
+def test_masks_are_checked():
+    X, Y = toy()
+    with pytest.raises(ValueError, match="`mask` must be boolean"):
+        classifier().fit(X, Y, mask=np.ones(Y.shape))
+    with pytest.raises(ValueError, match="vector of classes"):
+        classifier().fit(X, Y[:, 0], mask=np.ones(len(Y), bool))
+    with pytest.raises(NotFittedError):
+        classifier().predict(X)
+
+
+def test_the_same_seed_gives_the_same_model():
+    X, Y = toy(missing=0.3)
+    first, second = (classifier(random_state=3).fit(X, Y) for _ in range(2))
+    assert np.array_equal(first.W_, second.W_)
+    states = (np.random.RandomState(1), np.random.default_rng(1), None)
+    assert all(classifier(random_state=state).fit(X, Y).W_.shape == (8, 3) for state in states)
+
+
+def test_regression_with_missing_targets():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6))
+    Z = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 4))
+    Y = X @ Z + 1.0
+    holes = Y.copy()
+    holes[rng.random(Y.shape) < 0.3] = np.nan
+    model = LEMLRegressor(2, penalty=1e-3, max_iter=200, tol=1e-10, random_state=0).fit(X, holes)
+    # without noise the planted Z is found up to the penalty, 1e-3 against sums over 56 rows
+    assert np.allclose(model.predict(X), Y, atol=1e-2)
+    assert np.allclose(model.intercept_, 1.0, atol=1e-2)
+    assert model.score(X, holes) > 0.999
+    assert model.score(X, Y) > 0.999
+    one = LEMLRegressor(penalty=1e-3, random_state=0).fit(X, Y[:, 0])
+    assert one.predict(X).shape == (80,)
+
+
+def test_grid_search_with_missing_labels():
+    X, Y = toy(n=90, missing=0.3)
+    grid = {"penalty": [0.1, 1e4], "max_iter": [2, 10]}
+    for scoring in (None, MultiLabelScorer("top_k", 2), MultiLabelScorer("auc")):
+        search = GridSearchCV(
+            classifier(options=NO_CERTIFICATE), grid, cv=KFold(3), scoring=scoring
+        )
+        search.fit(X, Y)
+        assert search.best_params_["penalty"] == 0.1 or scoring is not None
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    masked = GridSearchCV(classifier(options=NO_CERTIFICATE), {"penalty": [1.0]}, cv=KFold(3))
+    masked.fit(X, sparse.csr_matrix(np.nan_to_num(Y)), mask=sparse.csr_matrix(~np.isnan(Y)))
+    assert masked.best_estimator_.W_.shape == (8, 3)
+    model = make_pipeline(StandardScaler(), classifier())
+    piped = cross_val_score(model, X, Y, cv=KFold(3), scoring=MultiLabelScorer("hamming"))
+    assert ((piped > -0.5) & (piped < 0)).all()
+
+
+def test_scorers_are_the_metrics():
+    X, Y = toy(missing=0.3)
+    model = classifier().fit(X, Y)
+    metrics = evaluate_estimator(model, X, Y, ks=(1, 2))
+    assert MultiLabelScorer("top_k", 2)(model, X, Y) == metrics.top_k[2]
+    assert MultiLabelScorer("auc")(model, pd.DataFrame(X).to_numpy(), Y) == metrics.auc
+    assert MultiLabelScorer("hamming")(model, X, Y) == -metrics.hamming
+    right, seen = (model.predict(X) == Y) | np.isnan(Y), ~np.isnan(Y).all(axis=1)
+    assert model.score(X, Y) == right[seen].all(axis=1).mean()
+    with pytest.raises(ValueError, match="`metric` must be one of"):
+        MultiLabelScorer("f1")
+    with pytest.raises(ValueError, match="label matrix"):
+        MultiLabelScorer()(model, X, Y[:, 0])
+
+
+def test_entries_are_dealt_once():
+    Y = toy(missing=0.3)[1]
+    parts = list(EntrySplit(4, random_state=1).split(Y))
+    held = np.stack([~np.isnan(test) for _, test in parts])
+    assert np.array_equal(held.sum(axis=0), ~np.isnan(Y))
+    sizes = held.sum(axis=(1, 2))
+    assert sizes.max() - sizes.min() <= 1
+    for train, test in parts:
+        assert np.array_equal(np.fmax(train, test), Y, equal_nan=True)
+        assert not (~np.isnan(train) & ~np.isnan(test)).any()
+    mask = sparse.csr_array(~np.isnan(Y))
+    for (train, test), (train_mask, test_mask) in zip(
+        parts, EntrySplit(4, random_state=1).split_mask(mask), strict=True
+    ):
+        assert np.array_equal(train_mask.toarray(), ~np.isnan(train))
+        assert np.array_equal(test_mask.toarray(), ~np.isnan(test))
+
+
+def test_stacked_entries_make_the_same_problem():
+    X, Y = toy(missing=0.3)
+    stacked, labels, cv = EntrySplit(3).stacked(X, Y)
+    assert cv.get_n_splits() == 3
+    settings = {"max_iter": 300, "tol": 1e-12, "options": NO_CERTIFICATE, "rank": 5}
+    once, copies = classifier(**settings).fit(X, Y), classifier(**settings).fit(stacked, labels)
+    # both minimise the same convex-in-Z objective (rank = L) to 1e-12 of itself
+    assert once.objective_ == pytest.approx(copies.objective_, rel=1e-6)
+    search = GridSearchCV(
+        classifier(options=NO_CERTIFICATE),
+        {"penalty": [0.3, 3]},
+        cv=cv,
+        scoring=MultiLabelScorer("hamming"),
+    ).fit(sparse.csr_matrix(stacked), labels)
+    fold_train, fold_test = next(EntrySplit(3).split(Y))
+    direct = classifier(penalty=3, options=NO_CERTIFICATE, max_iter=20).fit(X, fold_train)
+    expected = -evaluate_estimator(direct, X, fold_test, ks=()).hamming
+    # the copies of the rows start the same alternation elsewhere in rounding only
+    found = search.cv_results_["split0_test_score"][1]
+    assert found == pytest.approx(expected, abs=0.05)
+
+
+def test_entry_split_refuses():
+    with pytest.raises(ValueError, match="at least 2"):
+        EntrySplit(1)
+    with pytest.raises(ValueError, match="split_mask"):
+        next(EntrySplit(2).split(sparse.csr_matrix(np.eye(3))))
+    with pytest.raises(ValueError, match="2 observed entries, got 1"):
+        next(EntrySplit(2).split([[1, np.nan]]))
+
+
+def test_importing_the_solver_leaves_scikit_learn_alone():
+    import subprocess
+    import sys
+
+    modules = "sys, leml_solver, leml_solver.metrics, leml_solver.readers"
+    code = f"import {modules}; print('sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert LEMLClassifier().get_params()["rank"] == 50

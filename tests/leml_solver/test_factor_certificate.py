@@ -1,0 +1,202 @@
+"""The certificate of factors: true against cvxpy, and honest where alternation is stuck."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from leml_solver import spectral_norm
+from leml_solver.alternating import AlternatingOptions, fit_factors
+from leml_solver.factor_certificate import FactoredProblem, certify_factors
+from leml_solver.labels import as_labels
+from leml_solver.losses import LOSSES
+from leml_solver.matrices import as_matrix
+from leml_solver.spectral_norm import Operator, lanczos_excess, norm_from_above
+
+SMOOTH = ("squared", "logistic", "squared_hinge")
+
+
+def _data(missing, seed=0, n=40, d=6, L=5):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    Y = (X @ rng.standard_normal((d, L)) + rng.standard_normal((n, L)) > 0.5).astype(float)
+    Y[rng.random((n, L)) < missing] = np.nan
+    return X, Y
+
+
+def _problem(X, Y, name, penalty, intercept=False):
+    return FactoredProblem(as_matrix(X), as_labels(Y), LOSSES[name], penalty, intercept)
+
+
+def _cvxpy_minimum(X, Y, name, penalty, intercept):
+    Z = cp.Variable((X.shape[1], Y.shape[1]))
+    b = cp.Variable((1, Y.shape[1]))
+    rows, columns = np.nonzero(~np.isnan(Y))
+    F = X @ Z + (np.ones((len(X), 1)) @ b if intercept else 0)
+    f, y = F[rows, columns], Y[rows, columns]
+    y = y if name == "squared" else 2 * y - 1
+    losses = {
+        "squared": lambda: 0.5 * cp.sum_squares(y - f),
+        "logistic": lambda: cp.sum(cp.logistic(-cp.multiply(y, f))),
+        "squared_hinge": lambda: cp.sum_squares(cp.pos(1 - cp.multiply(y, f))),
+    }[name]()
+    problem = cp.Problem(cp.Minimize(losses + penalty * cp.normNuc(Z)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # an inaccurate answer is dealt with below
+        problem.solve(solver=cp.CLARABEL)
+        if problem.status != cp.OPTIMAL:
+            problem.solve(solver=cp.SCS, eps=1e-9, max_iters=100_000)
+    assert problem.status == cp.OPTIMAL
+    return float(problem.value)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_bounds_enclose_the_minimum_of_cvxpy(name, missing, intercept):
+    X, Y = _data(missing)
+    minimum = _cvxpy_minimum(X, Y, name, 1.5, intercept)
+    options = AlternatingOptions(max_iter=300, tol=1e-11, intercept=intercept)
+    fit = fit_factors(X, Y, rank=5, penalty=1.5, loss=name, options=options)
+    slack = 1e-6 * minimum  # CLARABEL's own accuracy
+    assert fit.certificate.lower_bound <= minimum + slack
+    assert fit.certificate.objective >= minimum - slack
+    # Slopes are within the square root of the gap, 1e-11, of optimal.
+    assert fit.certificate.relative_gap < 1e-4
+    # The factorised objective was minimised, and balanced factors attain the trace norm.
+    assert fit.objective == pytest.approx(fit.certificate.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_lower_bound_is_below_the_minimum_from_any_factors(name, missing, intercept, seed):
+    X, Y = _data(missing, seed)
+    rng = np.random.default_rng(seed)
+    W, H, b = rng.standard_normal((6, 2)), rng.standard_normal((5, 2)), rng.standard_normal(5)
+    minimum = _cvxpy_minimum(X, Y, name, 1.5, intercept)
+    problem = _problem(X, Y, name, 1.5, intercept)
+    certificate = certify_factors(problem, W, H, b if intercept else None)
+    assert 0 <= certificate.lower_bound <= minimum * (1 + 1e-6)  # CLARABEL's accuracy
+    if not (intercept and name == "squared" and not missing):  # there the intercept is its optimum
+        direct = _direct_objective(X, Y, name, W, H, b if intercept else 0.0)
+        assert certificate.objective == pytest.approx(direct, rel=1e-10)
+
+
+def _direct_objective(X, Y, name, W, H, b):
+    loss, known = LOSSES[name], ~np.isnan(Y)
+    y = Y[known] if name == "squared" else 2 * Y[known] - 1
+    losses = loss.value(y, (X @ W @ H.T + b)[known]).sum()
+    return losses + 1.5 * np.linalg.svd(W @ H.T, compute_uv=False).sum()
+
+
+def test_gradient_norm_and_gap_are_those_of_the_definition():
+    X, Y = _data(0.4)
+    rng = np.random.default_rng(0)
+    W, H = rng.standard_normal((6, 2)), rng.standard_normal((5, 2))
+    D = np.where(np.isnan(Y), 0, X @ W @ H.T - Y)
+    norm = np.linalg.norm(X.T @ D, 2)
+    certificate = certify_factors(_problem(X, Y, "squared", 1.5), W, H)
+    assert norm <= certificate.gradient_norm <= norm * (1 + 1e-6)
+    y = np.nan_to_num(Y)
+    # The bound is a concave parabola in t, on [0, penalty / norm].
+    best = min(1.5 / norm, -float((D * y).sum() / np.square(D).sum()))
+    bound = -0.5 * best**2 * np.square(D).sum() - best * (D * y).sum()
+    assert certificate.lower_bound == pytest.approx(max(bound, 0), rel=1e-4, abs=1e-6)
+    assert certificate.scale == pytest.approx(0.5 * np.square(y).sum())
+
+
+def test_a_zero_gradient_of_the_loss_is_not_a_certificate_of_optimality():
+    # X = I and Z = Y of rank 1: D = 0, yet a smaller Z has a smaller objective.
+    Y = np.outer([3.0, 4.0], [1.0, 0.0])
+    certificate = certify_factors(
+        _problem(np.eye(2), Y, "squared", 1.0), np.array([[3.0], [4.0]]), np.array([[1.0], [0.0]])
+    )
+    assert certificate.objective == pytest.approx(5.0)  # penalty |Y|_tr
+    assert certificate.lower_bound == pytest.approx(0.0, abs=1e-12)
+    # The optimum shrinks the singular value 5 to 4: 1/2 + 4.
+    assert certificate.gap > 0.5
+
+
+X_SPURIOUS, Y_SPURIOUS = np.diag([1.0, 3.0]), np.diag([3.0, 13 / 6])
+
+
+@pytest.mark.parametrize(("axis", "value"), [(0, 4.8472), (1, 5.1667)])
+def test_spurious_minima_of_rank_one_are_not_certified(axis, value):
+    # Both coordinate solutions are strict local minima for k = 1.
+    start = np.zeros((2, 1))
+    start[axis] = 1.0
+    options = AlternatingOptions(start=(start, start), max_iter=500, tol=1e-14)
+    fit = fit_factors(X_SPURIOUS, Y_SPURIOUS, rank=1, penalty=1.0, options=options)
+    values = [4.8472, 5.1667]
+    assert min(abs(fit.objective - v) for v in values) < 1e-4  # the values are to four decimals
+    x, y = X_SPURIOUS[axis, axis], Y_SPURIOUS[axis, axis]
+    z = (x * y - 1) / x**2
+    expected = 0.5 * (y - x * z) ** 2 + z + 0.5 * Y_SPURIOUS[1 - axis, 1 - axis] ** 2
+    assert fit.objective == pytest.approx(expected, rel=1e-8)
+    assert fit.certificate.gradient_norm > 1.5
+    assert fit.certificate.lower_bound <= 3.1667
+    assert fit.certificate.gap > 1.0
+
+
+def test_the_convex_minimum_is_certified_with_rank_two():
+    options = AlternatingOptions(max_iter=2000, tol=1e-13)
+    fit = fit_factors(X_SPURIOUS, Y_SPURIOUS, rank=2, penalty=1.0, options=options)
+    assert fit.objective == pytest.approx(3.1667, abs=1e-4)  # the value is to four decimals
+    assert fit.certificate.relative_gap < 1e-5
+    assert fit.certificate.gradient_norm == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_rank_too_small_shows_in_the_gap():
+    X, Y = _data(0.0)
+    options = AlternatingOptions(max_iter=300, tol=1e-11)
+    fits = [fit_factors(X, Y, rank=k, penalty=0.5, options=options) for k in (1, 5)]
+    assert fits[0].certificate.gap > 0.1
+    assert fits[1].certificate.relative_gap < 1e-5
+    assert fits[0].certificate.lower_bound <= fits[1].certificate.objective
+
+
+def test_sparse_and_dense_features_have_the_same_certificate():
+    X, Y = _data(0.0, n=40)
+    W, H = np.ones((6, 2)), np.full((5, 2), 0.1)
+    one = certify_factors(_problem(X, Y, "squared", 1.0), W, H)
+    two = certify_factors(_problem(sp.csr_matrix(X), sp.csr_matrix(Y), "squared", 1.0), W, H)
+    assert one.lower_bound == pytest.approx(two.lower_bound, rel=1e-12)
+    assert one.objective == pytest.approx(two.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(500, 400), (400, 500)])
+@pytest.mark.parametrize("decay", [0.0, 0.5])
+def test_lanczos_bounds_from_above(monkeypatch, shape, decay):
+    monkeypatch.setattr(spectral_norm, "EXACT_SIDE", 10)
+    rng = np.random.default_rng(0)
+    G = rng.standard_normal(shape) * np.arange(1, shape[1] + 1) ** -decay
+    operator = Operator(shape, lambda V: G @ V, lambda U: G.T @ U)
+    exact = np.linalg.norm(G, 2)
+    for seed in range(5):
+        bound = norm_from_above(operator, np.random.default_rng(seed))
+        assert 0 < bound.failure_probability <= 1e-6
+        # The excess is what the theorem says and no more.
+        excess = lanczos_excess(400, 32, 8, bound.failure_probability)
+        assert exact <= bound.value <= exact / np.sqrt(1 - excess) * (1 + 1e-12)
+
+
+def test_excess_of_lanczos_shrinks_with_steps_and_blocks():
+    assert lanczos_excess(1000, 32, 8, 1e-9) < lanczos_excess(1000, 16, 8, 1e-9)
+    assert lanczos_excess(1000, 32, 8, 1e-9) < lanczos_excess(1000, 32, 1, 1e-9)
+    assert lanczos_excess(1000, 32, 8, 1e-9) < 0.05
+
+
+def test_large_problems_state_their_failure_probability(monkeypatch):
+    monkeypatch.setattr(spectral_norm, "EXACT_SIZE", 10)
+    X, Y = _data(0.0, n=500, d=300, L=280)
+    problem = _problem(X, Y, "squared", 5.0)
+    rng = np.random.default_rng(0)
+    W, H = 0.01 * rng.standard_normal((300, 3)), rng.standard_normal((280, 3))
+    certificate = certify_factors(problem, W, H)
+    exact = np.linalg.norm(X.T @ (X @ W @ H.T - Y), 2)
+    assert certificate.failure_probability > 0
+    assert exact <= certificate.gradient_norm <= 1.03 * exact
