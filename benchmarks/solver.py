@@ -1,7 +1,7 @@
 """Speed of the LEML solver: `python -m benchmarks.solver --out benchmarks/results/solver.json`.
 
 Each row has our seconds, the peer's seconds and their ratio, the objectives that both reached, the
-products with X, and the load average when it was measured. Kernels are timed interleaved, best of 5.
+products with X, and the load average at the time. Kernels are timed interleaved, best of 5.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
@@ -30,6 +29,7 @@ from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES
 from leml_solver.matrices import Counted, as_matrix
 from leml_solver.plan import FAST, PLAIN
+from leml_solver.threads import available_threads, limit_threads
 
 BIBTEX_OBJECTIVE = 3400.06  # the authors' program after 5 outer iterations, in our scaling
 BIBTEX_SECONDS = 12.5  # its time on 2 threads of the machine of record
@@ -378,13 +378,13 @@ def threads(args):
         "gradient": lambda: problem.gradient(problem.at(W)),
         "Hessian product": lambda: product(W),
     }
-    rows, times, most = [], {}, numba.config.NUMBA_NUM_THREADS
+    rows, times, most = [], {}, available_threads()
     for count in range(1, most + 1):
-        numba.set_num_threads(count)
-        for part, best in interleaved(parts).items():
+        with limit_threads(count):
+            timed = interleaved(parts)
+        for part, best in timed.items():
             times[part, count] = best
             rows.append(row(f"{part}, {count} threads", best, times[part, 1], threads=count))
-    numba.set_num_threads(most)
     if args.out:
         _draw_threads(times, list(parts), most, Path(args.out).with_name("solver_threads.png"))
     return rows
@@ -456,7 +456,7 @@ def main(argv=None):
     if args.out:
         table = {
             "scale": args.scale,
-            "threads": numba.config.NUMBA_NUM_THREADS,
+            "threads": available_threads(),
             "seconds": time.perf_counter() - began,
             "rows": rows,
         }

@@ -1,4 +1,12 @@
-"""Solvers: arrays in, a certified Z out."""
+"""Solvers: arrays in, a certified Z out; LEML itself, and its scikit-learn face.
+
+The names of the second group load numba or scikit-learn, so they are imported when first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from leml_solver.balls import Ball, FrobeniusBall, TraceBall
 from leml_solver.certificate import certify, dual_bound
@@ -16,23 +24,74 @@ from leml_solver.losses import (
 from leml_solver.problem import Problem
 from leml_solver.result import Certificate, SolverResult, Status
 
+if TYPE_CHECKING:
+    from leml_solver.alternating import AlternatingOptions, FactorResult, fit_factors
+    from leml_solver.entry_split import EntrySplit
+    from leml_solver.estimators import LEMLClassifier, LEMLRegressor
+    from leml_solver.labels import Labels
+    from leml_solver.metrics import average_auc, evaluate_scores, hamming_loss, top_k_accuracy
+    from leml_solver.persistence import ModelFileError, load_model, save_model
+    from leml_solver.scorers import MultiLabelScorer, evaluate_estimator
+
 __all__ = [
     "LOSSES",
     "Absolute",
+    "AlternatingOptions",
     "Ball",
     "Certificate",
+    "EntrySplit",
+    "FactorResult",
     "FrobeniusBall",
     "Hinge",
+    "LEMLClassifier",
+    "LEMLRegressor",
+    "Labels",
     "Linear",
     "Logistic",
     "Loss",
+    "ModelFileError",
+    "MultiLabelScorer",
     "Problem",
     "SolverResult",
     "Squared",
     "SquaredHinge",
     "Status",
     "TraceBall",
+    "average_auc",
     "certify",
     "dual_bound",
+    "evaluate_estimator",
+    "evaluate_scores",
+    "fit_factors",
+    "hamming_loss",
+    "load_model",
     "minimise",
+    "save_model",
+    "top_k_accuracy",
 ]
+
+_WHERE = {
+    "AlternatingOptions": "alternating",
+    "FactorResult": "alternating",
+    "fit_factors": "alternating",
+    "EntrySplit": "entry_split",
+    "LEMLClassifier": "estimators",
+    "LEMLRegressor": "estimators",
+    "Labels": "labels",
+    "average_auc": "metrics",
+    "evaluate_scores": "metrics",
+    "hamming_loss": "metrics",
+    "top_k_accuracy": "metrics",
+    "ModelFileError": "persistence",
+    "load_model": "persistence",
+    "save_model": "persistence",
+    "MultiLabelScorer": "scorers",
+    "evaluate_estimator": "scorers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of the second group when it is first asked for."""
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

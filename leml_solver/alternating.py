@@ -25,7 +25,7 @@ from leml_solver.labels import as_labels
 from leml_solver.losses import LOSSES, Loss, Squared
 from leml_solver.matrices import Counted, Factor, as_matrix, checked_features
 from leml_solver.plan import FAST, PLAIN, Plan
-from leml_solver.threads import matmul, threads_for
+from leml_solver.threads import matmul, one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -236,7 +236,7 @@ def fit_factors(
     options = AlternatingOptions() if options is None else options
     problem = _problem(X, Y, penalty, loss, options)
     rank = positive_integer(rank, "rank")
-    with threads_for(rank * float(max(problem.X.nnz, *problem.labels.shape))):
+    with one_blas_thread():
         return _fit(problem, rank, (options, random_state, began))
 
 

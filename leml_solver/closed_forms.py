@@ -145,7 +145,8 @@ def compress(X: Any, Y: Any) -> Compression:
 def _svd(A: Array, *, full: bool = False) -> tuple[Array, Array, Array]:
     """Return a singular value decomposition; the slower driver where the fast one gives up."""
     if min(A.shape) == 0:
-        return np.zeros((len(A), 0)), np.zeros(0), np.eye(A.shape[1])
+        rows = A.shape[1] if full else 0
+        return np.zeros((len(A), 0)), np.zeros(0), np.eye(A.shape[1])[:rows]
     try:
         U, sigma, Vt = scipy.linalg.svd(A, full_matrices=full, check_finite=False)
     except np.linalg.LinAlgError:

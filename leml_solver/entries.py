@@ -20,7 +20,7 @@ from leml_solver import sparse_kernels as kernels
 from leml_solver.labels import Labels, Pattern
 from leml_solver.losses import Loss
 from leml_solver.matrices import Factor, as_matrix
-from leml_solver.threads import shared
+from leml_solver.threads import SHARED_LOOP, shared
 
 _CHUNK = 1 << 20  # entries of a temporary array in a loss evaluation
 _BLOCK = 1 << 18  # entries of a dense block of predictions, small enough to stay in cache
@@ -109,7 +109,10 @@ class SparseEntries:
         """Return a_i . h_j + offset_j at each entry."""
         pattern: Pattern = self._entries.by_row
         out = np.empty(self.values.size, dtype=A.dtype)
-        kernels.entry_products(A, H, pattern.indptr, pattern.indices, pattern.bounds, out)
+        where = (pattern.indptr, pattern.indices)
+        shared(
+            lambda rows: kernels.entry_products(A, H, where, out, rows), pattern.shares(A.shape[1])
+        )
         if offset is not None:
             out += offset.astype(out.dtype)[pattern.indices]
         return out
@@ -158,14 +161,19 @@ class SparseEntries:
 def _sums(pattern: Pattern, D: Factor, H: Factor, n_rows: int) -> Factor:
     """Return sum_j D_ij h_j for each row of the pattern."""
     out = np.empty((n_rows, H.shape[1]), dtype=H.dtype)
-    kernels.entry_sums(D, H, pattern.indptr, pattern.indices, pattern.bounds, out)
+    where = (pattern.indptr, pattern.indices)
+    shared(lambda rows: kernels.entry_sums(D, H, where, out, rows), pattern.shares(H.shape[1]))
     return out
 
 
 def _curvature(pattern: Pattern, C: Factor, B: Factor, H: Factor) -> Factor:
     """Return sum_j C_ij (b_i . h_j) h_j for each row of the pattern."""
     out = np.empty_like(B)
-    kernels.entry_curvature(C, B, H, (pattern.indptr, pattern.indices, pattern.bounds), out)
+    where, factors = (pattern.indptr, pattern.indices), (B, H)
+    shared(
+        lambda rows: kernels.entry_curvature(C, factors, where, out, rows),
+        pattern.shares(H.shape[1]),
+    )
     return out
 
 
@@ -204,7 +212,8 @@ class FullEntries:
 
     def _each(self, function: Callable[[slice], Any], k: int) -> list[Any]:
         """Return function(block) for each block, blocks shared among the threads."""
-        return shared(function, self.blocks(), float(self.shape[0]) * self.shape[1] * k)
+        work = float(self.shape[0]) * self.shape[1] * k
+        return shared(function, self.blocks(), worth=work >= SHARED_LOOP)
 
     def encoded(self, part: slice) -> Factor:
         """Return the labels of a block as the loss needs them."""

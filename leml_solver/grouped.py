@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from enum import Enum
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import sparse_kernels as kernels
 from leml_solver.matrices import Factor
+from leml_solver.threads import even_rows, shared
 
 Numbers = NDArray[np.float64]
 
@@ -28,25 +28,36 @@ class Groups(Enum):
     def inner(self, A: Factor, B: Factor) -> Numbers:
         """Return the inner product of each group, in double precision."""
         if self is Groups.ROWS:
-            return np.asarray(kernels.row_inner(A, B))[:, None]
+            return row_inner(A, B)[:, None]
         columns = np.asarray(column_inner(A, B))[None, :]
         return columns if self is Groups.COLUMNS else columns.sum(keepdims=True)
 
 
 def column_inner(A: Factor, B: Factor) -> Numbers:
     """Return the inner product of each column of A with that of B, in double precision."""
-    blocks = np.linspace(0, A.shape[0], numba.get_num_threads() + 1).astype(np.int64)
-    return np.asarray(kernels.column_inner(A, B, blocks))
+    parts = shared(lambda rows: kernels.column_inner(A, B, rows), even_rows(len(A), A.size))
+    return np.asarray(sum(parts))
+
+
+def row_inner(A: Factor, B: Factor) -> Numbers:
+    """Return the inner product of each row of A with that of B, in double precision."""
+    out = np.empty(len(A))
+    shared(lambda rows: kernels.row_inner(A, B, out, rows), even_rows(len(A), A.size))
+    return out
 
 
 def add_scaled(target: Factor, scale: Numbers, other: Factor) -> None:
     """Add scale * other to target, in place."""
-    kernels.add_scaled(target, scale.astype(target.dtype), other)
+    scale = scale.astype(target.dtype)
+    parts = even_rows(len(target), target.size)
+    shared(lambda rows: kernels.add_scaled(target, scale, other, rows), parts)
 
 
 def scale_and_add(target: Factor, scale: Numbers, other: Factor) -> None:
     """Replace target by scale * target + other, in place."""
-    kernels.scale_and_add(target, scale.astype(target.dtype), other)
+    scale = scale.astype(target.dtype)
+    parts = even_rows(len(target), target.size)
+    shared(lambda rows: kernels.scale_and_add(target, scale, other, rows), parts)
 
 
 def ratio(numerator: Numbers, denominator: Numbers) -> Numbers:

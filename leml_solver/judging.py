@@ -21,14 +21,16 @@ def _row_auc(scores: Array, truth: Array) -> float:
     positives = np.sort(scores[truth == 1])
     p = positives.size
     negatives, ordered = 0, 0.0
+    lowest = positives[0] if p > 0 else np.inf
     for label in range(scores.size):
         if truth[label] == 0:
             negatives += 1
-            below = np.searchsorted(positives, scores[label])
-            equal = below
-            while equal < p and positives[equal] == scores[label]:
-                equal += 1
-            ordered += (p - equal) + 0.5 * (equal - below)
+            if scores[label] < lowest:  # nearly all negatives, if the scores are any good
+                ordered += p
+            else:
+                below = np.searchsorted(positives, scores[label])
+                equal = np.searchsorted(positives, scores[label], side="right")
+                ordered += (p - equal) + 0.5 * (equal - below)
     return ordered / (p * negatives) if p * negatives > 0 else np.nan
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import finite_array
-from leml_solver.matrices import balanced_bounds
+from leml_solver.threads import Rows, balanced_rows
 
 Index = NDArray[Any]
 Values = NDArray[Any]
@@ -21,15 +21,14 @@ _DENSE_SHARE = 0.3
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Positions of entries sorted by row: indptr, indices, and how threads share the rows."""
+    """Positions of entries sorted by row."""
 
     indptr: Index
     indices: Index
 
-    @property
-    def bounds(self) -> NDArray[np.int64]:
-        """One block of rows a thread, balanced by entries."""
-        return balanced_bounds(self.indptr)
+    def shares(self, k: int) -> list[Rows]:
+        """Return one block of rows a thread, balanced by entries, for factors of k columns."""
+        return balanced_rows(self.indptr, float(self.indices.size) * k)
 
 
 @dataclass(frozen=True, eq=False)

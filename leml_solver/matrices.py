@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from leml_solver import sparse_kernels as kernels
-from leml_solver.threads import matmul
+from leml_solver.threads import balanced_rows, even_rows, matmul, shared
 
 Factor = NDArray[Any]
 
@@ -212,12 +211,18 @@ class Tiles:
         out = np.empty((self.pointers.shape[1] - 1, B.shape[1]), dtype=B.dtype)
         width = _panel_width(B.dtype, B.shape[1])
         panel = _aligned_zeros((self.n_columns, width), B.dtype)
-        bounds = balanced_bounds(self._row_ends)
+        tiles = (self.pointers, self.index, self.data, self.tile)
+        shares = balanced_rows(self._row_ends, float(self.data.size) * B.shape[1])
         for first in range(0, B.shape[1], width):
-            kernels.pack(B, first, panel)
-            tiles = (self.pointers, self.index, self.data, self.tile)
-            kernels.multiply(tiles, panel, out, first, bounds)
+            self._pack(B, first, panel)
+            shared(partial(kernels.multiply, tiles, panel, out, first), shares)
         return out
+
+    @staticmethod
+    def _pack(B: Factor, first: int, panel: Factor) -> None:
+        """Copy columns of B into the panel."""
+        parts = even_rows(len(B), panel.size)
+        shared(lambda rows: kernels.pack(B, first, panel, rows), parts)
 
 
 def _empty_entries(X: Any) -> tuple[NDArray[Any], Factor]:
@@ -246,17 +251,6 @@ def _aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Factor:
     raw = np.zeros(size + 64, dtype=np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + size].view(dtype).reshape(shape)
-
-
-def balanced_bounds(pointers: NDArray[Any]) -> NDArray[np.int64]:
-    """Cut rows into one contiguous block a thread, with about equal numbers of entries.
-
-    `pointers` (r + 1,) counts the entries before each row.
-    """
-    n_threads, n_rows = numba.get_num_threads(), pointers.size - 1
-    shares = float(pointers[-1]) * np.arange(1, n_threads) / n_threads
-    cuts = np.minimum(np.searchsorted(pointers, shares), n_rows)
-    return np.concatenate([[0], cuts, [n_rows]]).astype(np.int64)
 
 
 class Counted:

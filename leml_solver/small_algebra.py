@@ -9,7 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from leml_solver.matrices import Factor
-from leml_solver.threads import matmul, row_blocks, shared
+from leml_solver.threads import Rows, gram_blocks, matmul, shared
 
 Square = NDArray[np.float64]
 
@@ -19,14 +19,14 @@ _GRAM_ROWS = 4096  # rows summed in the precision of the factor before double pr
 def gram(A: Factor) -> Square:
     """Return A^T A in double precision."""
 
-    def partial(block: slice) -> Square:
+    def partial(rows: Rows) -> Square:
         total = np.zeros((A.shape[1], A.shape[1]))
-        for start in range(block.start, block.stop, _GRAM_ROWS):
-            part = A[start : min(start + _GRAM_ROWS, block.stop)]
+        for start in range(*rows, _GRAM_ROWS):
+            part = A[start : min(start + _GRAM_ROWS, rows[1])]
             total += part.T @ part
         return total
 
-    return np.asarray(sum(shared(partial, row_blocks(len(A)), float(A.size) * A.shape[1])))
+    return np.asarray(sum(shared(partial, gram_blocks(A))))
 
 
 def eigenvectors(M: Square) -> tuple[NDArray[np.float64], Square]:

@@ -2,7 +2,8 @@
 
 Sparse times dense works on panels of columns whose accumulators stay in vector registers, and
 reads the sparse matrix in tiles so narrow that the rows of the panel it touches stay in cache. Sums
-run in the precision of the dense factor. `bounds` splits the rows among the threads.
+run in the precision of the dense factor. Each loop runs over `rows` = (start, stop) without the
+interpreter's lock, so that threads can share the rows.
 
 Paper: Algorithm 1.
 """
@@ -19,7 +20,7 @@ from numba.extending import intrinsic
 
 # Sums may be reordered and contracted, so that they vectorise; NaN and infinity keep their meaning.
 _FASTMATH = {"reassoc", "contract", "nsz"}
-_parallel = numba.njit(cache=True, parallel=True, fastmath=_FASTMATH)
+_compiled = numba.njit(cache=True, nogil=True, fastmath=_FASTMATH)
 
 WIDE_BYTES = 256  # eight 32-byte registers: enough to hide the latency of a fused multiply-add
 NARROW_BYTES = 64
@@ -111,7 +112,7 @@ def _gather_narrow(_, dest, at, panel, index, data, span):  # type: ignore[no-un
     return _typed_gather(NARROW_BYTES, (dest, at, panel, index, data, span))
 
 
-@numba.njit(cache=True, fastmath=_FASTMATH)
+@_compiled
 def _gather(dest: Any, at: Any, panel: Any, index: Any, data: Any, span: Any) -> None:
     """Add the rows of a panel that one sparse row selects to dest[at:]."""
     if panel.shape[1] * panel.itemsize == WIDE_BYTES:
@@ -120,35 +121,34 @@ def _gather(dest: Any, at: Any, panel: Any, index: Any, data: Any, span: Any) ->
         _gather_narrow(dest, at, panel, index, data, span)  # type: ignore[call-arg]
 
 
-@_parallel
-def multiply(tiles: Any, panel: Any, out: Any, first: Any, bounds: Any) -> None:
+@_compiled
+def multiply(tiles: Any, panel: Any, out: Any, first: Any, rows: Any) -> None:
     """Write a tiled matrix times one panel into the columns of out from `first` on."""
     pointers, index, data, tile = tiles
     flat, k, width = out.reshape(-1), out.shape[1], panel.shape[1]
     last = min(width, k - first)
-    for b in numba.prange(bounds.size - 1):
-        scratch = np.zeros(width, dtype=out.dtype)
-        out[bounds[b] : bounds[b + 1], first : first + last] = 0
-        for t in range(pointers.shape[0]):
-            rows = panel[t * tile : (t + 1) * tile]
-            for i in range(bounds[b], bounds[b + 1]):
-                span = (np.int64(pointers[t, i]), np.int64(pointers[t, i + 1]))
-                if span[0] == span[1]:
-                    continue
-                if last == width:
-                    _gather(flat, i * k + first, rows, index, data, span)
-                else:
-                    scratch[:] = 0
-                    _gather(scratch, 0, rows, index, data, span)
-                    for c in range(last):
-                        out[i, first + c] += scratch[c]
+    scratch = np.zeros(width, dtype=out.dtype)
+    out[rows[0] : rows[1], first : first + last] = 0
+    for t in range(pointers.shape[0]):
+        part = panel[t * tile : (t + 1) * tile]
+        for i in range(rows[0], rows[1]):
+            span = (pointers[t, i], pointers[t, i + 1])
+            if span[0] == span[1]:
+                continue
+            if last == width:
+                _gather(flat, i * k + first, part, index, data, span)
+            else:
+                scratch[:] = 0
+                _gather(scratch, 0, part, index, data, span)
+                for c in range(last):
+                    out[i, first + c] += scratch[c]
 
 
-@_parallel
-def pack(B: Any, first: Any, panel: Any) -> None:
+@_compiled
+def pack(B: Any, first: Any, panel: Any, rows: Any) -> None:
     """Copy the columns of B from `first` on into the panel."""
     width = min(panel.shape[1], B.shape[1] - first)
-    for i in numba.prange(B.shape[0]):
+    for i in range(rows[0], rows[1]):
         for c in range(width):
             panel[i, c] = B[i, first + c]
 
@@ -214,87 +214,82 @@ def transposed_tile_pointers(indptr: Any, indices: Any, shape: Any, tile: Any, n
     return pointers
 
 
-@_parallel
-def entry_products(A: Any, H: Any, indptr: Any, indices: Any, bounds: Any, out: Any) -> None:
+@_compiled
+def entry_products(A: Any, H: Any, pattern: Any, out: Any, rows: Any) -> None:
     """Write a_i . h_j at each entry, rows in order."""
-    for b in numba.prange(bounds.size - 1):
-        for i in range(bounds[b], bounds[b + 1]):
-            for e in range(indptr[i], indptr[i + 1]):
-                h = H[indices[e]]
-                total = A.dtype.type(0)
-                for c in range(A.shape[1]):
-                    total += A[i, c] * h[c]
-                out[e] = total
-
-
-@_parallel
-def entry_sums(D: Any, H: Any, indptr: Any, indices: Any, bounds: Any, out: Any) -> None:
-    """Write sum_j D_ij h_j for each row i."""
-    for b in numba.prange(bounds.size - 1):
-        for i in range(bounds[b], bounds[b + 1]):
-            target = out[i]
-            target[:] = 0
-            for e in range(indptr[i], indptr[i + 1]):
-                h = H[indices[e]]
-                for c in range(h.size):
-                    target[c] += D[e] * h[c]
-
-
-@_parallel
-def entry_curvature(C: Any, B: Any, H: Any, pattern: Any, out: Any) -> None:
-    """Write sum_j C_ij (b_i . h_j) h_j for each row i, in one pass over the entries."""
-    indptr, indices, bounds = pattern
-    for b in numba.prange(bounds.size - 1):
-        for i in range(bounds[b], bounds[b + 1]):
-            row, target = B[i], out[i]
-            target[:] = 0
-            for e in range(indptr[i], indptr[i + 1]):
-                h = H[indices[e]]
-                total = B.dtype.type(0)
-                for c in range(h.size):
-                    total += row[c] * h[c]
-                total *= C[e]
-                for c in range(h.size):
-                    target[c] += total * h[c]
-
-
-@_parallel
-def column_inner(A: Any, B: Any, bounds: Any) -> Any:
-    """Return sum_i A_ic B_ic for each column c, in double precision."""
-    parts = np.zeros((bounds.size - 1, A.shape[1]))
-    for b in numba.prange(bounds.size - 1):
-        part = parts[b]
-        for i in range(bounds[b], bounds[b + 1]):
+    indptr, indices = pattern
+    for i in range(rows[0], rows[1]):
+        for e in range(indptr[i], indptr[i + 1]):
+            h = H[indices[e]]
+            total = A.dtype.type(0)
             for c in range(A.shape[1]):
-                part[c] += np.float64(A[i, c]) * np.float64(B[i, c])
-    return parts.sum(axis=0)
+                total += A[i, c] * h[c]
+            out[e] = total
 
 
-@_parallel
-def row_inner(A: Any, B: Any) -> Any:
-    """Return sum_c A_ic B_ic for each row i, in double precision."""
-    out = np.empty(A.shape[0])
-    for i in numba.prange(A.shape[0]):
+@_compiled
+def entry_sums(D: Any, H: Any, pattern: Any, out: Any, rows: Any) -> None:
+    """Write sum_j D_ij h_j for each row i."""
+    indptr, indices = pattern
+    for i in range(rows[0], rows[1]):
+        target = out[i]
+        target[:] = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            h = H[indices[e]]
+            for c in range(h.size):
+                target[c] += D[e] * h[c]
+
+
+@_compiled
+def entry_curvature(C: Any, factors: Any, pattern: Any, out: Any, rows: Any) -> None:
+    """Write sum_j C_ij (b_i . h_j) h_j for each row i, in one pass over the entries."""
+    (B, H), (indptr, indices) = factors, pattern
+    for i in range(rows[0], rows[1]):
+        row, target = B[i], out[i]
+        target[:] = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            h = H[indices[e]]
+            total = B.dtype.type(0)
+            for c in range(h.size):
+                total += row[c] * h[c]
+            total *= C[e]
+            for c in range(h.size):
+                target[c] += total * h[c]
+
+
+@_compiled
+def column_inner(A: Any, B: Any, rows: Any) -> Any:
+    """Return sum_i A_ic B_ic for each column c, in double precision."""
+    total = np.zeros(A.shape[1])
+    for i in range(rows[0], rows[1]):
+        for c in range(A.shape[1]):
+            total[c] += np.float64(A[i, c]) * np.float64(B[i, c])
+    return total
+
+
+@_compiled
+def row_inner(A: Any, B: Any, out: Any, rows: Any) -> None:
+    """Write sum_c A_ic B_ic for each row i, in double precision."""
+    for i in range(rows[0], rows[1]):
         total = 0.0
         for c in range(A.shape[1]):
             total += np.float64(A[i, c]) * np.float64(B[i, c])
         out[i] = total
-    return out
 
 
-@_parallel
-def add_scaled(target: Any, scale: Any, other: Any) -> None:
+@_compiled
+def add_scaled(target: Any, scale: Any, other: Any, rows: Any) -> None:
     """Add scale * other to target in place; scale is (1, 1), (1, k) or (r, 1)."""
-    rows, columns = min(scale.shape[0] - 1, 1), min(scale.shape[1] - 1, 1)
-    for i in numba.prange(target.shape[0]):
+    by_row, by_column = min(scale.shape[0] - 1, 1), min(scale.shape[1] - 1, 1)
+    for i in range(rows[0], rows[1]):
         for c in range(target.shape[1]):
-            target[i, c] += scale[i * rows, c * columns] * other[i, c]
+            target[i, c] += scale[i * by_row, c * by_column] * other[i, c]
 
 
-@_parallel
-def scale_and_add(target: Any, scale: Any, other: Any) -> None:
+@_compiled
+def scale_and_add(target: Any, scale: Any, other: Any, rows: Any) -> None:
     """Replace target by scale * target + other in place; scale is (1, 1), (1, k) or (r, 1)."""
-    rows, columns = min(scale.shape[0] - 1, 1), min(scale.shape[1] - 1, 1)
-    for i in numba.prange(target.shape[0]):
+    by_row, by_column = min(scale.shape[0] - 1, 1), min(scale.shape[1] - 1, 1)
+    for i in range(rows[0], rows[1]):
         for c in range(target.shape[1]):
-            target[i, c] = scale[i * rows, c * columns] * target[i, c] + other[i, c]
+            target[i, c] = scale[i * by_row, c * by_column] * target[i, c] + other[i, c]

@@ -1,28 +1,60 @@
 """Who runs on how many threads.
 
-BLAS gets one thread: on a busy machine its waiting costs more than its second core gives (a k x k
-eigenvalue problem a hundredfold). Large products are cut into blocks of rows that a pool of threads
-hands to BLAS one by one; compiled loops share their rows themselves.
+Compiled loops and large BLAS products are cut into blocks of rows that a pool of threads works
+through; BLAS itself gets one thread. Waiting for a pool costs nothing, while OpenMP and BLAS wait
+by spinning, which on a busy machine makes two threads a hundred times slower than one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 import scipy.linalg  # noqa: F401  its BLAS must be loaded before the libraries are counted
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+_Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
 
-_SHARED_LOOP = 2e6  # multiply-adds of a compiled loop from which a second thread pays
+Rows = tuple[int, int]
+
+SHARED_LOOP = 1e6  # multiply-adds of a compiled loop from which a second thread pays
 _SHARED_PRODUCT = 5e7  # multiply-adds of a BLAS product from which a second thread pays
+
+_limit: ContextVar[int | None] = ContextVar("leml_threads", default=None)
+
+
+@cache
+def available_threads() -> int:
+    """Return the cores this process may use, or fewer if the usual variables say so."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else (os.cpu_count() or 1)
+    asked = (os.environ.get(name, "") for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"))
+    return min([cores, *(int(text) for text in asked if text.isdigit() and int(text) > 0)])
+
+
+def thread_count() -> int:
+    """Return how many threads share the work now."""
+    limit = _limit.get()
+    return available_threads() if limit is None else limit
+
+
+@contextmanager
+def limit_threads(count: int) -> Iterator[None]:
+    """Share work among at most `count` threads."""
+    token = _limit.set(count)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
 
 
 @cache
@@ -31,46 +63,65 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Give BLAS one thread."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
 @cache
 def _pool(size: int) -> ThreadPoolExecutor:
     """Return a pool of threads, kept for the life of the process."""
     return ThreadPoolExecutor(size, thread_name_prefix="leml")
 
 
-@contextmanager
-def threads_for(work: float) -> Iterator[None]:
-    """Give BLAS one thread, and compiled loops as well if they are too small to share."""
-    before = numba.get_num_threads()
-    if work < _SHARED_LOOP:
-        numba.set_num_threads(1)
-    try:
-        with _controller().limit(limits=1, user_api="blas"):
-            yield
-    finally:
-        numba.set_num_threads(before)
+if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def shared(
-    function: Callable[[slice], _Result], parts: Iterable[slice], work: float
+    function: Callable[[_Part], _Result], parts: Sequence[_Part], *, worth: bool = True
 ) -> list[_Result]:
     """Return function(part) for each part, by several threads if the work is worth it."""
-    size = int(numba.get_num_threads())
-    if size == 1 or work < _SHARED_PRODUCT:
+    size = thread_count()
+    if size == 1 or not worth or len(parts) == 1:
         return [function(part) for part in parts]
     return list(_pool(size).map(function, parts))
 
 
-def row_blocks(n_rows: int) -> list[slice]:
-    """Cut rows into one block a thread."""
-    size = -(-n_rows // int(numba.get_num_threads()))
-    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, max(size, 1))]
+def even_rows(n_rows: int, work: float, threshold: float = SHARED_LOOP) -> list[Rows]:
+    """Cut rows into one block a thread, or leave them together if there is little to do."""
+    count = thread_count() if work >= threshold else 1
+    cuts = [n_rows * b // count for b in range(count + 1)]
+    return [(start, stop) for start, stop in pairwise(cuts) if start < stop]
+
+
+def balanced_rows(pointers: NDArray[Any], work: float) -> list[Rows]:
+    """Cut rows into one block a thread with about equal numbers of entries.
+
+    `pointers` (r + 1,) counts the entries before each row.
+    """
+    n_rows, count = pointers.size - 1, thread_count() if work >= SHARED_LOOP else 1
+    shares = float(pointers[-1]) * np.arange(1, count) / count
+    cuts = [0, *np.minimum(np.searchsorted(pointers, shares), n_rows).tolist(), n_rows]
+    return [(start, stop) for start, stop in pairwise(cuts) if start < stop]
 
 
 def matmul(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     """Return A B, rows of A shared among the threads."""
-    work = float(A.shape[0]) * A.shape[1] * B.shape[1]
-    if work < _SHARED_PRODUCT or numba.get_num_threads() == 1:
+    parts = even_rows(A.shape[0], float(A.shape[0]) * A.shape[1] * B.shape[1], _SHARED_PRODUCT)
+    if len(parts) == 1:
         return np.asarray(A @ B)
     out = np.empty((A.shape[0], B.shape[1]), dtype=np.result_type(A, B))
-    shared(lambda part: np.matmul(A[part], B, out=out[part]), row_blocks(A.shape[0]), work)
+
+    def multiply(rows: Rows) -> None:
+        np.matmul(A[slice(*rows)], B, out=out[slice(*rows)])
+
+    shared(multiply, parts)
     return out
+
+
+def gram_blocks(A: NDArray[Any]) -> list[Rows]:
+    """Return the blocks of rows in which A^T A is summed."""
+    return even_rows(A.shape[0], float(A.size) * A.shape[1], _SHARED_PRODUCT)

@@ -14,6 +14,7 @@ from tqdm import tqdm
 from paper_checks.errata import errata, evidence
 from paper_checks.paper import PAPER
 from paper_checks.registry import Statement, Verdict
+from paper_checks.report import report_folder, write_report
 from paper_checks.running import Result, run, select
 
 _DESCRIPTION = """\
@@ -96,8 +97,10 @@ def _check_usage(options: argparse.Namespace) -> None:
         raise ValueError("`show` takes ids or --only PATTERN, such as `show A12`.")
     if options.json and options.command in ("list", "errata"):
         raise ValueError(f"--json belongs to `run` and `show`, not to `{options.command}`.")
-    if options.report is not None and options.command != "run":
-        raise ValueError(f"--report belongs to `run`, not to `{options.command}`.")
+    if options.report is not None:
+        if options.command != "run":
+            raise ValueError(f"--report belongs to `run`, not to `{options.command}`.")
+        report_folder(options.report)  # better now than after minutes of checks
 
 
 def _results(
@@ -148,8 +151,6 @@ def _run(options: argparse.Namespace) -> int:
         for text in _summary(results):
             print(text)
     if options.report is not None:
-        from paper_checks.report import write_report
-
         path = write_report(results, options.report, quick=options.quick, seed=options.seed)
         print(f"Report in {path}", file=sys.stderr)
     return _status(results)

@@ -91,7 +91,7 @@ def spurious_minimum(effort: Effort) -> Outcome:
     """X = diag(1, 3), penalty 1, k = 1: two strict local minima; many starts miss the better."""
     X, Y, penalty = TWO_MINIMA
     values, lowest = zip(*(coordinate_solution(X, Y, penalty, i) for i in (0, 1)), strict=True)
-    number = effort.pick(40, 400)
+    number = effort.pick(40, 150)
     ends = np.array([_end(effort, 1) for _ in range(number)])
     # With two columns the problem has no spurious minimum: the convex value is reached.
     convex = max(_end(effort, 2) for _ in range(effort.pick(3, 20)))

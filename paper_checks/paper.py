@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Iterable
 
+from paper_checks import (
+    statements_algorithms,
+    statements_sections,
+    statements_tables,
+    statements_theory,
+)
 from paper_checks.registry import Statement
 
-TABLES = (
-    "statements_sections",
-    "statements_algorithms",
-    "statements_theory",
-    "statements_tables",
-)
+_TABLES = (statements_sections, statements_algorithms, statements_theory, statements_tables)
 
 
-def _statements() -> dict[str, Statement]:
-    """Return all statements by id, in the order of the paper."""
+def by_id(statements: Iterable[Statement]) -> dict[str, Statement]:
+    """Return statements by id, in their order; an id may stand only once."""
     table: dict[str, Statement] = {}
-    for name in TABLES:
-        if find_spec(f"paper_checks.{name}") is None:
-            continue
-        for statement in import_module(f"paper_checks.{name}").STATEMENTS:
-            if statement.id in table:
-                raise ValueError(f"Statement {statement.id!r} is recorded twice; rename one.")
-            table[statement.id] = statement
+    for statement in statements:
+        if statement.id in table:
+            raise ValueError(f"Statement {statement.id!r} is recorded twice; rename one.")
+        table[statement.id] = statement
     return table
 
 
-PAPER: dict[str, Statement] = _statements()
+PAPER: dict[str, Statement] = by_id(s for table in _TABLES for s in table.STATEMENTS)

@@ -18,7 +18,8 @@ from paper_checks.registry import Effort, Outcome, check
 
 Array = NDArray[np.float64]
 
-TWO_BLOCKS = np.kron(np.eye(2), np.ones((3, 3)))[:5, :5]  # bicliques with 9 and with 4 edges
+# Two bicliques, with 9 and with 4 edges.
+TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.float64)
 PRINTED_INDICES = ("ij", "l")  # the label's index in the formula and in the words around it
 CORRECT_INDICES = ("ij", "j")
 
@@ -72,7 +73,7 @@ def penalised_predictor(data: Instance, penalty: float, tol: float = 1e-14) -> A
 @check("F7")
 def hardness_by_bicliques(effort: Effort) -> Outcome:
     """Run the reduction behind the hardness result on small bipartite graphs."""
-    graph = np.where(effort.rng.random((effort.pick(4, 6), 6)) < 0.6, 1.0, 0.0)
+    graph = (effort.rng.random((effort.pick(4, 6), 6)) < 0.6).astype(np.float64)
     graph[0, 0] = 1.0
     values, blocks = rank_one_values(graph), rank_one_values(TWO_BLOCKS)
     predicted = float(graph.sum()) - largest_biclique(graph)

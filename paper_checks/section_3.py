@@ -150,9 +150,7 @@ def ends_at_a_stationary_point(effort: Effort) -> Outcome:
     left = []
     for name in SMOOTH:
         world = factor_world(effort.rng, LOSSES[name])
-        options = AlternatingOptions(
-            max_iter=300, tol=0.0, certify=False, start=(world.W, world.H)
-        )
+        options = AlternatingOptions(max_iter=300, tol=0.0, certify=False, start=(world.W, world.H))
         end = fit_factors(
             world.X, world.labels, rank=3, penalty=0.7, loss=world.loss, options=options
         )

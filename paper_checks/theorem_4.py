@@ -82,7 +82,7 @@ def more_labels_than_features(effort: Effort) -> Outcome:
     n_labels, n = 65_536, 10**11
     setting = Setting.of(RademacherVectors(1), UniformLabels(n_labels), n)
     route = paper_route(setting)
-    draws = effort.pick(10, 40)
+    draws = effort.pick(10, 25)
     average = rademacher_average(
         RademacherVectors(1), UniformLabels(n_labels), n, draws=draws, rng=effort.rng
     )

@@ -38,7 +38,7 @@ class PairParser:
             raise BadLineError(f"expected feature:value pairs, got {_shown(_strange(pairs))}.")
         tokens = pairs.replace(b":", b" ").split()
         features = [int(token) - self.base for token in tokens[::2]]
-        values = [float(token) for token in tokens[1::2]]
+        values = list(map(float, tokens[1::2]))
         self._check_features(features, values)
         return Row(features, values, self._labels(labels))
 

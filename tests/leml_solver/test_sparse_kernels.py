@@ -1,6 +1,5 @@
 """The compiled products agree with numpy for every shape that takes another path through them."""
 
-import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,17 +7,27 @@ import scipy.sparse as sp
 from leml_solver.entries import entries_of
 from leml_solver.labels import Labels, as_labels
 from leml_solver.losses import LOSSES
-from leml_solver.matrices import SparseMatrix, Tiles, as_matrix, balanced_bounds
-from leml_solver.threads import matmul, threads_for
+from leml_solver.matrices import SparseMatrix, Tiles, as_matrix
+from leml_solver.threads import (
+    available_threads,
+    balanced_rows,
+    even_rows,
+    limit_threads,
+    matmul,
+    shared,
+    thread_count,
+)
 
 # k below, at and above the widths of narrow and wide panels, with full and partial last panels.
 WIDTHS = (1, 7, 16, 20, 33, 64, 70, 130)
 
 
 def _matrix(n, d, density, dtype, seed=0):
-    X = sp.random(n, d, density, format="csr", dtype=dtype, random_state=seed)
-    X.data -= X.dtype.type(0.5)
-    return X
+    # sp.random draws a permutation of all n d positions: a minute for the largest matrix here.
+    rng = np.random.default_rng(seed)
+    size = round(n * d * density)
+    places = (rng.integers(n, size=size), rng.integers(d, size=size))
+    return sp.csr_matrix((rng.standard_normal(size).astype(dtype), places), shape=(n, d))
 
 
 def _close(actual, expected, dtype, terms):
@@ -86,13 +95,25 @@ def test_sparse_matrix_shares_the_memory_of_x():
     assert np.shares_memory(as_matrix(X).csr.data, X.data)
 
 
-def test_bounds_cover_the_rows_and_balance_entries():
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_shares_cover_the_rows_and_balance_entries(count):
     pointers = np.concatenate([[0], np.cumsum([100, 1, 1, 1, 97])])
-    bounds = balanced_bounds(pointers)
-    assert bounds[0] == 0
-    assert bounds[-1] == 5
-    assert bounds.size == numba.get_num_threads() + 1
-    assert (np.diff(bounds) >= 0).all()
+    with limit_threads(count):
+        shares = balanced_rows(pointers, work=np.inf)
+        even = even_rows(5, work=np.inf)
+        assert balanced_rows(pointers, work=0) == even_rows(5, work=0) == [(0, 5)]
+    for parts in (shares, even):
+        assert len(parts) <= count
+        np.testing.assert_array_equal(np.concatenate([np.arange(*p) for p in parts]), np.arange(5))
+    if count == 2:
+        assert shares == [(0, 1), (1, 5)]
+
+
+def test_threads_follow_the_limit_and():
+    with limit_threads(2):
+        assert thread_count() == 2
+        assert shared(lambda part: part + 1, [1, 2, 3]) == [2, 3, 4]
+    assert thread_count() == available_threads() >= 1
 
 
 def _problem(seed=0, n=70, L=40, k=19):
@@ -200,18 +221,20 @@ def test_float_indices_are_a_type_error():
 
 def test_products_are_the_same_on_one_thread_and_on_all():
     # Each row is summed by one thread, so that sharing rows changes nothing, not even a bit.
-    X = _matrix(500, 300, 0.1, np.float32)
+    X = _matrix(1000, 300, 0.1, np.float32)
     W = np.random.default_rng(0).standard_normal((300, 64)).astype(np.float32)
-    matrix = SparseMatrix(X)
-    together = matrix.times(W)
-    with threads_for(work=0):
-        assert numba.get_num_threads() == 1
-        alone = matrix.times(W)
-    np.testing.assert_array_equal(together, alone)
+    matrix, products = SparseMatrix(X), []
+    for count in (1, 2, 3):
+        with limit_threads(count):
+            products.append(matrix.times(W))
+    np.testing.assert_array_equal(products[0], products[1])
+    np.testing.assert_array_equal(products[0], products[2])
 
 
 def test_shared_matmul_is_matmul():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((4000, 120)), rng.standard_normal((120, 120))
+    with limit_threads(3):
+        product = matmul(A, B)
     # Blocks of rows may be summed in another order by BLAS.
-    np.testing.assert_allclose(matmul(A, B), A @ B, rtol=0, atol=120 * 1e-14)
+    np.testing.assert_allclose(product, A @ B, rtol=0, atol=120 * 1e-14)

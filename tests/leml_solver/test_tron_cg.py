@@ -14,17 +14,9 @@ from leml_solver.labels import as_labels
 from leml_solver.losses import LOSSES
 from leml_solver.matrices import Counted, as_matrix
 from leml_solver.plan import FAST, PLAIN
-from leml_solver.threads import threads_for
 from leml_solver.tron import TronOptions, tron
 
 n, d, L, k = 40, 9, 7, 3
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Problems of this size are not worth a second thread, and a busy machine makes it wait."""
-    with threads_for(work=0):
-        yield
 
 
 def _data(missing, binary, seed=0):

@@ -1,8 +1,10 @@
 """Every check can fail: each is run with a statement, a datum or a solver bent, and must notice."""
 
 from importlib import import_module
-from importlib.util import find_spec
 
+import mutations_sections
+import mutations_tables
+import mutations_theory
 import numpy as np
 import pytest
 
@@ -10,20 +12,10 @@ from paper_checks.paper import PAPER
 from paper_checks.registry import Effort
 from paper_checks.running import checks
 
-TABLES = ("mutations_sections", "mutations_theory", "mutations_tables")
 SEED = 20240
 
 
-def all_mutations():
-    """Return the mutations of all statements by id."""
-    found = {}
-    for name in TABLES:
-        if find_spec(name) is not None:
-            found |= import_module(name).MUTATIONS
-    return found
-
-
-MUTATIONS = all_mutations()
+MUTATIONS = mutations_sections.MUTATIONS | mutations_theory.MUTATIONS | mutations_tables.MUTATIONS
 CASES = [(name, mutation) for name, mutations in MUTATIONS.items() for mutation in mutations]
 
 
