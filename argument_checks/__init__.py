@@ -14,6 +14,8 @@ __all__ = [
     "distribution",
     "finite_array",
     "generator",
+    "moderate",
+    "moderate_array",
     "nonnegative",
     "one_of",
     "open_probability",
@@ -93,6 +95,26 @@ def finite_array(value: Any, name: str, ndim: int) -> NDArray[np.float64]:
     return array
 
 
+def moderate_array(value: Any, name: str, ndim: int) -> NDArray[np.float64]:
+    """Return a finite array whose largest size, if any, is in [1e-50, 1e50]: squares are safe."""
+    array = finite_array(value, name, ndim)
+    largest = float(np.abs(array).max())
+    if largest and not 1e-50 <= largest <= 1e50:
+        raise ValueError(
+            f"`{name}` must have its largest size between 1e-50 and 1e50, got {largest!r}; "
+            "rescale it."
+        )
+    return array
+
+
+def moderate(value: Any, name: str) -> float:
+    """Return `value` as a float between 1e-50 and 1e50, whose powers stay in the float range."""
+    number = positive(value, name)
+    if not 1e-50 <= number <= 1e50:
+        raise ValueError(f"`{name}` must lie between 1e-50 and 1e50, got {value!r}; rescale it.")
+    return number
+
+
 def distribution(value: Any, name: str) -> NDArray[np.float64]:
     """Return `value` as a vector of positive probabilities that sum to one."""
     array = finite_array(value, name, 1)
@@ -101,7 +123,7 @@ def distribution(value: Any, name: str) -> NDArray[np.float64]:
     # A sum of at most 1e6 rounded terms is off by less than 1e-9; more is a vector not normalised.
     if abs(array.sum() - 1) > 1e-9:
         raise ValueError(f"`{name}` must sum to 1, got {array.sum()!r}; divide it by its sum.")
-    return array
+    return np.asarray(array / array.sum())
 
 
 def one_of(value: _Choice, name: str, choices: Collection[_Choice]) -> _Choice:

@@ -7,6 +7,7 @@ products with X, and the load average at the time. Kernels are timed interleaved
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import resource
@@ -79,7 +80,11 @@ def _warm(X, Y, rank):
     features = X if isinstance(Y, Labels) else X[part]
     for method in ("fast", "plain", replace(FAST, factorise=False)):
         fit_factors(
-            features, labels, rank=rank, penalty=1.0, options=_options(max_iter=1, method=method)
+            features,
+            labels,
+            rank=rank,
+            penalty=1.0,
+            options=_options(max_iter=1, method=method, certify=True),
         )
 
 
@@ -321,14 +326,22 @@ def _memory(field):
     return int(line.split()[1]) * 1024
 
 
+def _forget_peak():
+    """Return freed memory to the system and restart its high-water mark, where that is possible."""
+    if Path("/proc/self/clear_refs").exists():
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+        Path("/proc/self/clear_refs").write_text("5")
+
+
 def wiki_child(shape, iterations):
     """Fit a Wikipedia shape in a process of its own and measure its memory."""
     small = replace(shape, n=500, d=400, L=300)
     _warm(*shapes.full_data(small), shape.rank)
     baseline = _memory("VmRSS")
     X, Y = shapes.full_data(shape)
-    if Path("/proc/self/clear_refs").exists():
-        Path("/proc/self/clear_refs").write_text("5")  # forget the peak of making the data
+    _forget_peak()
     options = _options(max_iter=iterations, start="normal", method=replace(FAST, factorise=False))
     fit = fit_factors(X, Y, rank=shape.rank, penalty=1.0, options=options)
     factors = sum(F.nbytes for F in (fit.W, fit.H)) + 4 * shape.n * shape.rank

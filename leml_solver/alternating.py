@@ -63,14 +63,14 @@ class TracePoint:
         Sum of losses + penalty (|W|^2 + |H|^2) / 2.
     seconds : float
         Wall time since the fit began.
-    products : int
+    products : float
         Products with X or its transpose so far, k columns each.
     """
 
     iteration: int
     objective: float
     seconds: float
-    products: int
+    products: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ class FactorResult:
         return self.trace[-1].iteration
 
     @property
-    def products(self) -> int:
+    def products(self) -> float:
         """Number of products with X or its transpose, certificate not included."""
         return self.trace[-1].products
 
@@ -245,7 +245,7 @@ def _fit(
 ) -> FactorResult:
     """Alternate, then certify what came out."""
     options, random_state, began = how
-    features = Counted(problem.X)
+    features = Counted(problem.X, rank)
     iterate = _iterate(features, problem, options)
     iterate.start(*_start(iterate, features, rank, (options, problem, random_state)))
     trace, status = _alternate(iterate, features, problem.penalty, (options, began))

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from argument_checks import positive
+from argument_checks import moderate
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class TraceBall:
     radius: float
 
     def __post_init__(self) -> None:
-        positive(self.radius, "radius")
+        moderate(self.radius, "radius")
 
     def norm(self, Z: Array) -> float:
         """Return the sum of singular values."""
@@ -71,7 +71,7 @@ class FrobeniusBall:
     radius: float
 
     def __post_init__(self) -> None:
-        positive(self.radius, "radius")
+        moderate(self.radius, "radius")
 
     def norm(self, Z: Array) -> float:
         """Return the root of the sum of squares."""

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from argument_checks import finite_array
 from leml_solver.balls import Ball
 from leml_solver.problem import Problem
 from leml_solver.result import Certificate
@@ -35,12 +36,13 @@ def certify(problem: Problem, ball: Ball, Z: Array, dual: Array | None = None) -
         The point to judge.
     dual : (m,) array, optional
         Dual candidate, one number an entry without its weight; the derivative of the loss at Z
-        if not given. Any numbers are valid; good ones make the bound tight.
+        if not given. Any finite numbers are valid; good ones make the bound tight.
 
     Returns
     -------
     Certificate
     """
+    Z = problem.check_shape(Z)
     y, weights, predictions = problem.values, problem.weights, problem.predictions(Z)
     candidate = problem.loss.derivative(y, predictions) if dual is None else dual
     return Certificate(
@@ -53,7 +55,12 @@ def certify(problem: Problem, ball: Ball, Z: Array, dual: Array | None = None) -
 
 def dual_bound(problem: Problem, ball: Ball, dual: Array) -> float:
     """Return the lower bound that `dual` proves, the best over its multiples t dual."""
-    u = problem.loss.clip_dual(problem.values, dual)
+    numbers = finite_array(dual, "dual", 1)
+    if numbers.shape != problem.values.shape:
+        raise ValueError(
+            f"`dual` must have one number an entry, {problem.values.size}, got {numbers.size}."
+        )
+    u = problem.loss.clip_dual(problem.values, numbers)
     penalty = ball.radius * _dual_norm_from_above(problem, ball, u)
 
     def bound(t: float) -> float:

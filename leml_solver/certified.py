@@ -192,7 +192,9 @@ def minimise_certified(
     Z = np.zeros(model.shape)
     if model.smoothness == 0:  # X vanishes at every entry: all Z are equally good
         answer = np.zeros(problem.shape)
-        return EngineAnswer(answer, certify(problem, ball, answer), Status.SOLVED, (), 1)
+        certificate = certify(problem, ball, answer)
+        solved = certificate.gap <= tol * problem.scale
+        return EngineAnswer(answer, certificate, Status.SOLVED if solved else Status.STALLED, (), 1)
     search = Search(model, ball, max_iter)
     if start is not None:
         Z = ball.project(start if basis is None else basis.T @ start)

@@ -50,7 +50,7 @@ class LEMLClassifier(ClassifierMixin, LowRankEstimator):  # type: ignore[misc]
     of a dense Y and `predict_proba` return n x L numbers and hold little more; `predict_topk`,
     `score`, and `predict` after a sparse Y hold one block of 32 MiB whatever n and L.
 
-    Paper: Equation 5.
+    Paper: Equation (5).
 
     Parameters
     ----------

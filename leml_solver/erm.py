@@ -51,6 +51,10 @@ def minimise(
     SolverResult
         A feasible Z with a certificate computed at it.
     """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"`problem` must be a Problem, got {type(problem).__name__}.")
+    if not hasattr(ball, "dual_norm"):
+        raise TypeError(f"`ball` must be a TraceBall or a FrobeniusBall, got {ball!r}.")
     one_of(engine, "engine", ENGINES)
     positive(tol, "tol")
     positive_integer(max_iter, "max_iter")

@@ -27,7 +27,7 @@ Array = NDArray[Any]
 class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fit Z = W H^T by alternating minimisation; the parts that do not depend on the task.
 
-    Paper: Equation 5.
+    Paper: Equation (5).
     """
 
     # Parameters that the subclasses' constructors set.

@@ -20,6 +20,7 @@ from leml_solver.cg import conjugate_gradient
 from leml_solver.grouped import Groups, Numbers, add_scaled, column_inner, ratio, scale_and_add
 from leml_solver.matrices import Counted, Factor, Matrix
 from leml_solver.plan import Plan
+from leml_solver.sparse_kernels import WIDE_BYTES
 from leml_solver.threads import matmul
 
 Array = NDArray[np.float64]
@@ -35,6 +36,15 @@ class _Sums:
 
     gram: Array
     cross: Factor
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Some columns of W, of A = X W and of H, whose columns are orthogonal."""
+
+    W: Factor
+    A: Factor
+    H: Factor
 
 
 class FullSquared:
@@ -128,6 +138,7 @@ class FullSquared:
 
     def update_W(self) -> None:
         """Improve W by conjugate gradients, or solve for it where X^T X is factorised."""
+        self._sums = None
         separable = self.plan.columnwise or self._exact
         if separable:
             self._transform(*self._gauge())
@@ -139,7 +150,6 @@ class FullSquared:
             self._columnwise_W()
         else:
             self._plain_W()
-        self._sums = None
 
     @property
     def _exact(self) -> bool:
@@ -164,7 +174,7 @@ class FullSquared:
             B = self._centred(self.features.times(S))
             return np.asarray(self.features.adjoint(matmul(B, M)) + penalty * S)
 
-        residual = self._residual(matmul(self.A, M))
+        residual = self._residual(M)
         preconditioner = None
         if self.plan.precondition:
             preconditioner = self._preconditioner(np.diag(M))
@@ -172,10 +182,10 @@ class FullSquared:
         self.W = self.W + step
         self.A = self._centred(self.features.times(self.W))
 
-    def _residual(self, fitted: Factor) -> Factor:
+    def _residual(self, M: Factor) -> Factor:
         """Return minus the gradient in W, X^T (Y H - A M) - penalty W."""
         right = self._centred(self.Y.times(self.H))
-        right -= fitted
+        right -= matmul(self.A, M)
         residual = self.features.adjoint(right)
         add_scaled(residual, np.array([[-self.penalty]]), self.W)
         return residual
@@ -183,7 +193,7 @@ class FullSquared:
     def _preconditioner(self, curvature: Any) -> Factor:
         """Return reciprocals of the diagonal of the Hessian in W."""
         diagonal = np.outer(self._diagonal, curvature) + self.penalty
-        return np.asarray((1 / diagonal).astype(self.W.dtype))
+        return np.divide(1, diagonal, out=diagonal).astype(self.W.dtype)
 
     def _solve_W(self) -> None:
         """Solve for W exactly in the eigenvectors of X^T X and of H^T H."""
@@ -195,12 +205,23 @@ class FullSquared:
         self.A = self._centred(self.features.times(self.W))
 
     def _columnwise_W(self) -> None:
-        """Run one preconditioned conjugate gradient a column; X W follows along.
+        """Run one conjugate gradient a column, a panel of columns at a time to save memory."""
+        width = WIDE_BYTES // self.W.itemsize
+        for first in range(0, self.W.shape[1], width):
+            part = slice(first, first + width)
+            columns = _Columns(
+                *(np.ascontiguousarray(F[:, part]) for F in (self.W, self.A, self.H))
+            )
+            self._improve(columns)
+            self.W[:, part], self.A[:, part] = columns.W, columns.A
+
+    def _improve(self, at: _Columns) -> None:
+        """Improve some columns of W by conjugate gradients, in place; X W follows along.
 
         The step length needs X P only, so the last step costs one product instead of two.
         """
-        curvature = column_inner(self.H, self.H)[None, :]
-        residual = self._residual(self.A * curvature.astype(self.A.dtype))
+        curvature = column_inner(at.H, at.H)[None, :]
+        residual = self._column_residual(at, curvature)
         scale = self._preconditioner(curvature) if self.plan.precondition else None
         scaled = residual if scale is None else residual * scale
         direction, energy = scaled.copy(), Groups.COLUMNS.inner(residual, scaled)
@@ -208,8 +229,8 @@ class FullSquared:
         for step in range(self.plan.cg_steps):
             image = self._centred(self.features.times(direction))
             alpha = self._step_length(energy, target, curvature, (direction, image))
-            add_scaled(self.W, alpha, direction)
-            add_scaled(self.A, alpha, image)
+            add_scaled(at.W, alpha, direction)
+            add_scaled(at.A, alpha, image)
             if step + 1 == self.plan.cg_steps:
                 break
             add_scaled(residual, -alpha * curvature, self.features.adjoint(image))
@@ -219,6 +240,14 @@ class FullSquared:
             if not (energy > target).any():
                 break
             scale_and_add(direction, ratio(energy, previous), scaled)
+
+    def _column_residual(self, at: _Columns, curvature: Numbers) -> Factor:
+        """Return minus the gradient in some columns of W."""
+        right = self._centred(self.Y.times(at.H))
+        add_scaled(right, -curvature, at.A)
+        residual = self.features.adjoint(right)
+        add_scaled(residual, np.array([[-self.penalty]]), at.W)
+        return residual
 
     def _step_length(
         self, energy: Numbers, target: Numbers, curvature: Array, pair: tuple[Factor, Factor]

@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, xlogy
+from scipy.special import expit, xlog1py, xlogy
 
 Array = NDArray[np.float64]
 
@@ -212,7 +212,8 @@ class Logistic:
         p = -y * u
         inside = (p >= 0) & (p <= 1)
         q = np.clip(p, 0.0, 1.0)
-        return np.where(inside, xlogy(q, q) + xlogy(1 - q, 1 - q), np.inf)
+        # log1p keeps the digits of a small q, without which the dual bound is above the minimum
+        return np.where(inside, xlogy(q, q) + xlog1py(1 - q, -q), np.inf)
 
     def clip_dual(self, y: Array, u: Array) -> Array:
         """Return u with -y u moved into [0, 1]."""

@@ -17,8 +17,9 @@ Factor = NDArray[Any]
 
 # Rows of a 256-byte panel that leave room for the rest in a 512 KB second-level cache.
 _CACHED_ROWS = 1024
-# A panel of this many rows (8 MB) is still served by the last-level cache; tiling gains nothing.
-_SHARED_ROWS = 1 << 15
+# A panel of this many rows (16 MB) is still served by the last-level cache: no copy of X is made.
+_SHARED_ROWS = 1 << 16
+_CHUNK = 1 << 20  # entries of a temporary array
 _LARGEST_TILE = 1 << 16  # local indices are 16 bits
 _ENTRIES_PER_POINTER = 8  # shorter runs spend their time on accumulators, not on entries
 
@@ -152,9 +153,12 @@ class SparseMatrix:
 
     def column_squares(self) -> NDArray[np.float64]:
         """Return the squared norm of each column."""
-        X = self.csr
-        squares = np.square(X.data, dtype=np.float64)
-        return np.bincount(X.indices, squares, minlength=X.shape[1]).astype(np.float64, copy=False)
+        X, total = self.csr, np.zeros(self.shape[1])
+        for start in range(0, X.nnz, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            squares = np.square(X.data[part], dtype=np.float64)
+            total += np.bincount(X.indices[part], squares, minlength=X.shape[1])
+        return total
 
     def squared(self) -> SparseMatrix:
         """Return the matrix of squared entries."""
@@ -254,20 +258,25 @@ def _aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Factor:
 
 
 class Counted:
-    """The feature matrix X, counting products with it (one = k columns, either way)."""
+    """The feature matrix X, counting products with it (one = `rank` columns, either way)."""
 
-    def __init__(self, matrix: Matrix) -> None:
-        self.matrix = matrix
-        self.products = 0
+    def __init__(self, matrix: Matrix, rank: int = 1) -> None:
+        self.matrix, self.rank = matrix, rank
+        self._columns = 0
+
+    @property
+    def products(self) -> float:
+        """Number of products so far; one with fewer columns than `rank` counts in proportion."""
+        return self._columns / self.rank
 
     def times(self, B: Factor) -> Factor:
         """Return X B."""
-        self.products += 1
+        self._columns += B.shape[1]
         return self.matrix.times(B)
 
     def adjoint(self, A: Factor) -> Factor:
         """Return X^T A."""
-        self.products += 1
+        self._columns += A.shape[1]
         return self.matrix.adjoint(A)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, positive, positive_integer
+from argument_checks import finite_array, moderate_array, positive, positive_integer
 from leml_solver.losses import Loss
 
 Array = NDArray[np.float64]
@@ -54,9 +54,11 @@ class Problem:
     labels_per_point: Any = None
 
     def __post_init__(self) -> None:
-        X = np.ascontiguousarray(finite_array(self.X, "X", 2))
+        if not hasattr(self.loss, "encode") or isinstance(self.loss, str):
+            raise TypeError(f"`loss` must be a Loss such as LOSSES['squared'], got {self.loss!r}.")
+        X = np.ascontiguousarray(moderate_array(self.X, "X", 2))
         n_labels = positive_integer(self.n_labels, "n_labels")
-        values = finite_array(self.values, "values", 1)
+        values = moderate_array(self.values, "values", 1)
         rows = _indices(self.rows, "rows", values.size, X.shape[0])
         columns = _indices(self.columns, "columns", values.size, n_labels)
         weights = _weights(self.weights, values.size)
@@ -135,6 +137,13 @@ class Problem:
         """Labels as an (n, L) matrix; only when every entry is observed once."""
         return self.values.reshape(self.n_labels, -1).T
 
+    def check_shape(self, Z: Any) -> Array:
+        """Return Z as an array; it must be finite and of shape (d, L)."""
+        array = finite_array(Z, "Z", 2)
+        if array.shape != self.shape:
+            raise ValueError(f"`Z` must have shape {self.shape}, got {array.shape}.")
+        return array
+
     def predictions(self, Z: Array) -> Array:
         """Return x_i . z_l at each entry."""
         if self._is_dense:
@@ -164,6 +173,7 @@ class Problem:
 
     def objective(self, Z: Array) -> float:
         """Return the weighted sum of losses."""
+        Z = self.check_shape(Z)
         return float(np.sum(self.weights * self.loss.value(self.values, self.predictions(Z))))
 
     def risk(self, Z: Array) -> float:

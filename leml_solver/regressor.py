@@ -22,7 +22,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
     Minimises :math:`\frac12 \sum_{(i,l) \in \Omega} (y_{il} - x_i^T W h_l)^2 + \frac{\mu}{2}
     (\|W\|_F^2 + \|H\|_F^2)`: reduced-rank regression with a trace-norm penalty.
 
-    Paper: Equation 5.
+    Paper: Equation (5).
 
     Parameters
     ----------

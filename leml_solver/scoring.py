@@ -52,7 +52,7 @@ class DenseScores:
 class FactorScores:
     """X W H^T + intercept, with X dense or sparse.
 
-    Paper: Equation 5.
+    Paper: Equation (5).
     """
 
     X: Any

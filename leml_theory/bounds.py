@@ -42,6 +42,8 @@ __all__ = [
 BERNSTEIN_CONSTANT = 1 / (128 * math.e**2)
 # c2: makes 9^d exp(-c1 c2 d) = 1 for the union over a 1/4-net of the sphere.
 NET_CONSTANT = math.log(9) / BERNSTEIN_CONSTANT
+# Fewer draws than these make a standard error that cannot be trusted.
+_ENOUGH_DRAWS = 10
 
 
 def largest_count(setting: Setting) -> float:
@@ -179,7 +181,9 @@ def monte_carlo(estimate: Estimate, *, radius: float = 1.0, z: float = 3.0) -> B
     Holds up to the probability that a mean of `estimate.draws` draws is z standard errors too low.
     """
     margin = nonnegative(z, "z") * estimate.stderr
-    return BoundValue("monte_carlo", radius * (estimate.value + margin))
+    few = estimate.draws < _ENOUGH_DRAWS
+    failures = (f"needs {_ENOUGH_DRAWS} draws, here {estimate.draws}",) if few else ()
+    return BoundValue("monte_carlo", radius * (estimate.value + margin), failures)
 
 
 COMPLEXITY_BOUNDS: dict[str, Callable[[Setting], BoundValue]] = {

@@ -12,7 +12,7 @@ from leml_solver import LOSSES
 from leml_theory.bounds import COMPLEXITY_BOUNDS, paper_route_as_printed, theorem_3_as_printed
 from leml_theory.cells import Cell
 from leml_theory.experiments import Planned
-from leml_theory.rates import LEVEL, exceedance_test, exceeds, family_z
+from leml_theory.rates import LEVEL, exceedance_test, exceeds, family_t
 from leml_theory.risk_bounds import expectation_bound
 from leml_theory.setting import BALLS, BoundValue, RiskSetting, Setting
 from leml_theory.worlds import LAWS, feature_law, observation_of
@@ -28,7 +28,8 @@ BOUNDS = {
 _FIRST = [
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s", "skew",
     "P", "radius", "radius_factor", "draws", "value", "stderr", "certificate_gap", "predicted",
-    "signal", "delta", "high_probability", "exceedances",
+    "signal", "delta", "high_probability",
+    "high_probability_name", "exceedances",
 ]  # fmt: skip
 COLUMNS = [*_FIRST, *(c for name in BOUNDS for c in (name, f"{name}_valid")), "refused"]
 _SCALES_WITH_RADIUS = ("value", "stderr", "predicted", "radius", "high_probability")
@@ -123,18 +124,19 @@ def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
     """Return every valid bound that the measurements contradict, at a family-wise `level`.
 
     A bound on an expectation is violated where the mean minus z standard errors is above it, z
-    being set for the number of comparisons in the frame; a 1 - delta bound where the binomial law
-    makes so many draws above it that unlikely.
+    being Student's quantile for the number of comparisons in the frame; a 1 - delta bound where
+    the binomial law makes so many draws above it that unlikely.
     """
     total = comparisons(frame)
     if total == 0:
         return []
-    z = family_z(total, level)
     found = [
         _violation(row, name, row[name])
         for name in BOUNDS
         for _, row in frame[_valid(frame, name)].iterrows()
-        if exceeds(row["value"], row["stderr"], row[name], z)
+        if exceeds(
+            row["value"], row["stderr"], row[name], family_t(total, int(row["draws"]), level)
+        )
     ]
     for _, row in frame[frame["exceedances"].notna()].iterrows():
         count, draws = int(row["exceedances"]), int(row["draws"])

@@ -32,7 +32,8 @@ class Manifest:
     cells : int
         How many there are; a cell that a grid names twice counts once.
     description : dict
-        What a reader wants to know (preset, versions, ...). It is compared with nothing.
+        What a reader wants to know (preset, ...). Only its `version` is compared: another version
+        of the program may measure something else.
     """
 
     schema: int
@@ -59,6 +60,9 @@ class Manifest:
             said.append(f"it was written in schema {self.schema}, this is {wanted.schema}")
         if self.seed != wanted.seed:
             said.append(f"its seed is {self.seed}, yours {wanted.seed}")
+        versions = self.description.get("version"), wanted.description.get("version")
+        if versions[0] != versions[1]:
+            said.append(f"it was measured by version {versions[0]}, this is {versions[1]}")
         if self.grid != wanted.grid:
             changes = _changes(self.description, wanted.description)
             said.append(f"its grid of {self.cells} cells is not yours of {wanted.cells}{changes}")

@@ -69,6 +69,16 @@ def _half_line_rule() -> tuple[Array, Array]:
 
 
 _NODES, _WEIGHTS = _half_line_rule()
+_LARGEST_SCALE = 1e4
+
+
+def _check_scales(scales: Array) -> None:
+    """Refuse scales that the nodes do not resolve."""
+    if scales.size and float(scales.max()) > _LARGEST_SCALE:
+        raise ValueError(
+            f"The scores of Z must have a standard deviation of at most {_LARGEST_SCALE:g} for the "
+            f"quadrature, got {float(scales.max()):.3g}; scale Z or the features down."
+        )
 
 
 def gaussian_softplus(scales: Array) -> Array:
@@ -76,12 +86,14 @@ def gaussian_softplus(scales: Array) -> Array:
 
     :math:`\log(1+e^a) = \max(a, 0) + \log(1+e^{-|a|})`: the kink is integrated in closed form.
     """
+    _check_scales(scales)
     tails = np.log1p(np.exp(-np.multiply.outer(scales, _NODES))) @ _WEIGHTS
     return np.asarray(scales / math.sqrt(2 * math.pi) + tails)
 
 
 def gaussian_slope(scales: Array) -> Array:
     r"""Return :math:`E\sigma'(\tau g)`, sigma the logistic function, for each scale tau >= 0."""
+    _check_scales(scales)
     chances = expit(np.multiply.outer(scales, _NODES))
     return np.asarray((chances * (1 - chances)) @ _WEIGHTS)
 

@@ -14,7 +14,7 @@ from simulations.features import (
     Moments,
     RademacherVectors,
 )
-from simulations.observation import BernoulliEntries, Observation
+from simulations.observation import Observation
 
 __all__ = ["BALLS", "LAWS", "BoundValue", "LossConstants", "RiskSetting", "Setting"]
 
@@ -124,7 +124,7 @@ class Setting:
             law=_kind(features),
             radius=radius,
             ball=ball,
-            fixed_labels=not isinstance(observation, BernoulliEntries),
+            fixed_labels=observation.fixed,
         )
 
     @property

@@ -25,7 +25,7 @@ TRACY_WIDOM_MEAN = -1.2065335745820
 TRACY_WIDOM_VARIANCE = 1.6077810345810
 
 # Largest value of u - u^2/sqrt(1+u^2): the worst excess of a vector seen through unit noise.
-_WORST_ANGLE = 0.300283
+WORST_ANGLE = 0.300283
 
 
 def chi_mean(degrees: float) -> float:
@@ -178,7 +178,7 @@ def _worst_angle(size: int) -> float:
 def worst_trace_excess(n: int, n_features: int, n_labels: int) -> float:
     """Return the limit of the largest planted trace excess over all signals, radius 1."""
     shape = positive_integer(n_features, "n_features") * positive_integer(n_labels, "n_labels")
-    ends = _WORST_ANGLE / math.sqrt(min(n_features, n_labels))
+    ends = WORST_ANGLE / math.sqrt(min(n_features, n_labels))
     return max(math.pow(shape, -0.25), ends) / math.sqrt(positive_integer(n, "n"))
 
 

@@ -116,6 +116,8 @@ class Store:
         """Read all shards: the results by key, and a sentence for each line that is not right."""
         found: dict[str, Result] = {}
         damage: list[str] = []
+        if not self.shards.is_dir():
+            damage.append(f"`{self.shards}` is missing. {ELSEWHERE}.")
         for path in sorted(self.shards.glob("*.jsonl")):
             for number, result in enumerate(read_shard(path), start=1):
                 place = f"Line {number} of `{path}`"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
+import io
+import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,7 @@ from leml_theory.report import (
     summarise,
     summary_json,
     verdict_lines,
+    versions,
 )
 from leml_theory.runner import RunError, execute
 from leml_theory.store import Store, StoreError
@@ -50,6 +55,9 @@ A killed run goes on where it was when the same command is given again.  The out
 results.csv (one row a cell and quantity), summary.json and the pictures as PNG and SVG.
 Exit status: 0 all is well, 1 a bound is violated or a check fails, 2 wrong usage or folder.
 """
+
+
+_LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -126,8 +134,10 @@ def _whole(text: str) -> list[int]:
         numbers = [int(word) for word in _words(text)]
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected whole numbers, got {text!r}") from None
-    if min(numbers) < 1:
-        raise argparse.ArgumentTypeError(f"expected whole numbers of at least 1, got {text!r}")
+    if not all(1 <= number <= _LARGEST for number in numbers):
+        raise argparse.ArgumentTypeError(
+            f"expected whole numbers of at least 1 and at most 2^60, got {text!r}"
+        )
     return numbers
 
 
@@ -137,8 +147,10 @@ def _numbers(text: str) -> list[float]:
         numbers = [float(word) for word in _words(text)]
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected numbers, got {text!r}") from None
-    if not all(0 < number < float("inf") for number in numbers):
-        raise argparse.ArgumentTypeError(f"expected positive numbers, got {text!r}")
+    if not all(1e-6 <= number <= 1e6 for number in numbers):
+        raise argparse.ArgumentTypeError(
+            f"expected positive numbers between 1e-6 and 1e6, got {text!r}"
+        )
     return numbers
 
 
@@ -184,6 +196,7 @@ def _run(options: argparse.Namespace) -> int:
     plans = {experiment.id: experiment.plan(options.preset) for experiment in experiments}
     cells = _cells(plans, options.seed)
     description = {"preset": options.preset, "experiments": list(plans)}
+    description["version"] = versions()["leml-theory"]
     store = Store.create(options.out, cells, description=description)
     print(f"{len(cells)} cells in {options.out}, {options.jobs} processes", file=sys.stderr)
     execute(cells, store, jobs=options.jobs, measure=measure)
@@ -191,9 +204,10 @@ def _run(options: argparse.Namespace) -> int:
     summary = summarise(frame, experiments)
     run = {"seed": options.seed, "cells": len(cells), "seconds": store.status().seconds}
     _write(options.out, frame, summary, {**description, **run})
+    _draw(options.out, list(plans), frame)
     for line in (*slope_table(summary), *check_table(summary), *verdict_lines(summary)):
         print(line)
-    _draw(options.out, list(plans), frame)
+    print(f"Tables and pictures (PNG and SVG) are in {options.out}.")
     return summary.exit_status
 
 
@@ -205,15 +219,34 @@ def _cells(plans: dict[str, list[Planned]], seed: int) -> list[Cell]:
 
 def _write(out: str, frame: pd.DataFrame, summary: Summary, run: dict[str, Any]) -> None:
     """Write results.csv and summary.json, each aside first and then moved into place."""
-    texts = {"results.csv": frame.to_csv(index=False), "summary.json": summary_json(summary, run)}
-    for name, text in texts.items():
-        aside = Path(out, f"{name}.new")
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(Path(out, name))
+    table = frame.to_csv(index=False)
+    run = {**run, "results_sha256": _digest(table.encode())}
+    for name, text in {"results.csv": table, "summary.json": summary_json(summary, run)}.items():
+        with _writing(out):
+            aside = Path(out, f"{name}.new")
+            aside.write_text(text, encoding="utf-8")
+            aside.replace(Path(out, name))
+
+
+def _digest(content: bytes) -> str:
+    """Return the checksum by which a table is known again."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@contextmanager
+def _writing(out: str) -> Iterator[None]:
+    """Say of a failed write where it was, and that nothing measured is lost."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"Could not write into `{out}` ({error}). What was measured is safe; make room there "
+            "and run the same command again."
+        ) from error
 
 
 def _draw(out: str, ids: Sequence[str], frame: pd.DataFrame) -> None:
-    """Draw every picture that the frame permits and say where they are."""
+    """Draw every picture that the frame permits."""
     from leml_theory import plots
 
     pictures = {name: partial(plots.plot_experiment, frame, name) for name in ids}
@@ -221,8 +254,9 @@ def _draw(out: str, ids: Sequence[str], frame: pd.DataFrame) -> None:
         pictures["risk_against_n"] = partial(plots.plot_risk_against_n, frame)
         pictures["risk_against_labels"] = partial(plots.plot_risk_against_labels, frame)
     for name, draw in tqdm(pictures.items(), desc="pictures", leave=False, disable=None):
-        plots.save_figure(draw(), Path(out), name)
-    print(f"Pictures (PNG and SVG) in {out}: {', '.join(pictures)}")
+        figure = draw()
+        with _writing(out):
+            plots.save_figure(figure, Path(out), name)
 
 
 def _plot(options: argparse.Namespace) -> int:
@@ -230,10 +264,22 @@ def _plot(options: argparse.Namespace) -> int:
     path = Path(options.out, "results.csv")
     if not path.is_file():
         raise ValueError(f"`{path}` is not there; run the sweep with --out {options.out} first.")
-    frame = pd.read_csv(path)
+    frame = _read_table(path)
     measured = list(dict.fromkeys(frame["experiment"]))
-    _draw(options.out, [name for name in options.only or measured if name in measured], frame)
+    if strange := [name for name in options.only or [] if name not in measured]:
+        raise ValueError(f"`{path}` holds no {', '.join(strange)}; it has {', '.join(measured)}.")
+    _draw(options.out, options.only or measured, frame)
+    print(f"Pictures (PNG and SVG) are in {options.out}.")
     return 0
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    """Read results.csv, which must be as the run that made it left it."""
+    content = path.read_bytes()
+    known = json.loads(path.with_name("summary.json").read_text()).get("results_sha256")
+    if known != _digest(content):
+        raise ValueError(f"`{path}` is not as it was written; run the sweep again to restore it.")
+    return pd.read_csv(io.BytesIO(content))
 
 
 def _status(options: argparse.Namespace) -> int:

@@ -111,7 +111,7 @@ def spurious_minimum(effort: Effort) -> Outcome:
                 0,
                 "exact",
             ),
-            equal("k = 2: value reached by all starts", convex, 19 / 6, 1e-7, "80 iterations"),
+            equal("k = 2: value reached by all starts", convex, 19 / 6, 1e-7, "stopped at 1e-13"),
             equal("random diagonal cases where the closed condition errs", agree, 0, 0, "exact"),
         ),
         note=f"{wrong.sum()} of {number} random starts end in the worse minimum.",
@@ -121,8 +121,14 @@ def spurious_minimum(effort: Effort) -> Outcome:
 def _end(effort: Effort, rank: int) -> float:
     """Return the value at which alternating minimisation ends from a random start."""
     X, Y, penalty = TWO_MINIMA
-    W = effort.rng.standard_normal((2, rank))
-    return factored_objective(alternate(X, Y, penalty, W, 80))
+    iterate = alternate(X, Y, penalty, effort.rng.standard_normal((2, rank)), 1)
+    value, before = factored_objective(iterate), np.inf
+    while before - value > 1e-13:  # a start near the watershed takes hundreds of iterations
+        for _ in range(5):
+            iterate.update_H()
+            iterate.update_W()
+        before, value = value, factored_objective(iterate)
+    return value
 
 
 def coordinate_solution(X: Array, Y: Array, penalty: float, i: int) -> tuple[float, float]:
@@ -169,25 +175,27 @@ def _conditions_agree(effort: Effort) -> int:
 def overfitting_without_penalty(effort: Effort) -> Outcome:
     """With nearly as many features as points a penalty pays; with few it hardly matters."""
     many, few = (_excess_ratio(effort, n=60, d=d) for d in (50, 3))
+    # The logarithm of a ratio has deviation 0.37 at d = 50 (mean 0.6) and 0.25 at d = 3 (mean
+    # -0.1): both thresholds are more than five standard errors of 24 draws away.
     return Outcome(
         (
-            at_least("excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.5),
-            at_most("the same at d = 3", few, 1.5),
+            at_least("excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.2),
+            at_most("the same at d = 3", few, 1.2),
         )
     )
 
 
 def _excess_ratio(effort: Effort, n: int, d: int) -> float:
-    """Return |Z - Z*|^2, summed over draws: closed form over the better of two penalties."""
+    """Return |Z - Z*|^2 of the closed form over that with a penalty, geometric mean of draws."""
     rng, k, n_labels = effort.rng, 2, 20
-    # The spectral norm of X^T noise, about sqrt(n) (sqrt(d) + sqrt(L)), is the scale of penalties.
-    level = np.sqrt(n) * (np.sqrt(d) + np.sqrt(n_labels))
-    bare, penalised = 0.0, np.zeros(2)
-    for _ in range(effort.pick(6, 30)):
+    # The spectral norm of X^T noise is about sqrt(n) (sqrt(d) + sqrt(L)), the scale of penalties.
+    penalty = 0.4 * np.sqrt(n) * (np.sqrt(d) + np.sqrt(n_labels))
+    logarithms = []
+    for _ in range(effort.pick(24, 60)):
         Z = rng.standard_normal((d, k)) @ rng.standard_normal((k, n_labels)) / np.sqrt(d * k)
         X = rng.standard_normal((n, d))
         data = Instance("planted", X, X @ Z + rng.standard_normal((n, n_labels)), k)
-        bare += np.square(low_rank_least_squares(data.X, data.Y, k) - Z).sum()
-        fits = (penalised_predictor(data, share * level, tol=1e-6) for share in (0.2, 0.5))
-        penalised += [np.square(fit - Z).sum() for fit in fits]
-    return float(bare / penalised.min())
+        fits = (low_rank_least_squares(X, data.Y, k), penalised_predictor(data, penalty, tol=1e-6))
+        bare, penalised = (np.square(fit - Z).sum() for fit in fits)
+        logarithms.append(np.log(bare / penalised))
+    return float(np.exp(np.mean(logarithms)))

@@ -64,18 +64,18 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement(
         id="A6",
         place="Section 6",
-        statement="Left open: does alternating minimisation reach the global minimum for general "
-        "X and lambda > 0 as well?",
+        statement="Alternating minimisation reaches the global minimum for general X and lambda > "
+        "0 as well (the paper does not claim it: it leaves the question open).",
         kind=Kind.COUNTEREXAMPLE,
         verdict=Verdict.FALSE,
         how="X = diag(1, 3), Y = diag(3, 13/6), lambda = 1, k = 1: values and Hessians of the two "
         "solutions on the axes in closed form, and random starts.",
         refuted_by="A worse solution that is not a strict minimum, or that no start ends in.",
-        correct="No. The example has strict local minima of value 4.847 and 5.167, and a good "
-        "part of random starts end in the worse. For diagonal X and Y, a_i = x_i y_i and r = x_2^2 "
-        "/ x_1^2, both are strict minima iff (r (a_1 - mu) + mu) a_1 > a_2^2 and ((a_2 - mu)/r + "
-        "mu) a_2 > a_1^2, which exclude each other exactly when mu = 0 or r = 1, the paper's two "
-        "cases. With k = 2 all starts reach the convex minimum.",
+        correct="It does not. The example has strict local minima of value 4.847 and 5.167, and a "
+        "good part of random starts end in the worse. For diagonal X and Y, a_i = x_i y_i and r = "
+        "x_2^2 / x_1^2, both are strict minima iff (r (a_1 - mu) + mu) a_1 > a_2^2 and ((a_2 - "
+        "mu)/r + mu) a_2 > a_1^2, which exclude each other exactly when mu = 0 or r = 1, the "
+        "paper's two cases. With k = 2 all starts reach the convex minimum.",
     ),
     Statement(
         id="A7",

@@ -193,7 +193,7 @@ STATEMENTS: tuple[Statement, ...] = (
         kind=Kind.CONSISTENCY,
         verdict=Verdict.HOLDS,
         how="Planted predictors of rank 2 with noise, n = 60: excess risk of the closed form over "
-        "that with the better of two penalties, for d = 50 and d = 3.",
+        "that with a penalty of the noise's size, for d = 50 and d = 3.",
         refuted_by="No gain from a penalty at d = 50.",
     ),
 )

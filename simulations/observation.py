@@ -41,6 +41,10 @@ class Observation(Protocol):
         """Expected number s of observed labels a point: risks are sums divided by n s."""
 
     @property
+    def fixed(self) -> bool:
+        """Whether every point shows exactly `labels_per_point` labels."""
+
+    @property
     def probabilities(self) -> Array:
         """Law p_l of one observed slot, shape (L,)."""
 
@@ -81,6 +85,11 @@ class UniformLabels:
                 f"`labels_per_point` must not exceed the {self.n_labels} labels without "
                 f"replacement, got {self.labels_per_point}; set replace=True or ask for fewer."
             )
+
+    @property
+    def fixed(self) -> bool:
+        """Whether every point shows exactly `labels_per_point` labels: yes."""
+        return True
 
     @property
     def probabilities(self) -> Array:
@@ -127,6 +136,11 @@ class WeightedLabels:
         return len(self.law)
 
     @property
+    def fixed(self) -> bool:
+        """Whether every point shows exactly `labels_per_point` labels: yes."""
+        return True
+
+    @property
     def probabilities(self) -> Array:
         """Law of one observed slot."""
         return np.asarray(self.law)
@@ -158,6 +172,11 @@ class BernoulliEntries:
     def labels_per_point(self) -> float:
         """Expected number of observed labels a point."""
         return self.rate * self.n_labels
+
+    @property
+    def fixed(self) -> bool:
+        """Whether every point shows exactly `labels_per_point` labels: no."""
+        return False
 
     @property
     def probabilities(self) -> Array:

@@ -77,7 +77,7 @@ class Scenario:
         It is all that the linear loss asks of a sample.  With one label a point the cost is free
         of n for planted labels, and for all-ones labels with a symmetric law of x.
         """
-        if self.observation.labels_per_point == 1:
+        if self.observation.fixed and self.observation.labels_per_point == 1:
             if isinstance(self.labels, Planted):
                 counts = self.observation.counts(n, rng)
                 return self.labels.label_sums(self.features.n_features, counts, rng)

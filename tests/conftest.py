@@ -11,3 +11,18 @@ def one_blas_thread() -> Iterator[None]:
     """Limit linear algebra to one thread."""
     with threadpool_limits(1):
         yield
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Report the kill rate of the mutations of paper_checks; their processes only count them."""
+    reports = terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", [])
+    killed = [
+        value
+        for report in reports
+        if report.when == "call"
+        for name, value in report.user_properties
+        if name == "mutation_killed"
+    ]
+    if killed:
+        rate = f"{sum(killed)} of {len(killed)} mutations killed"
+        terminalreporter.write_line(f"paper_checks: {rate} ({sum(killed) / len(killed):.1%})")

@@ -21,9 +21,9 @@ from leml_theory.experiments.design import (
     Planned,
     tends_to_one,
 )
+from leml_theory.sharp import WORST_ANGLE
 
 EXCESS = "excess risk"
-WORST = 0.3003  # worst Frobenius excess of a planted signal, in units of radius/sqrt(n)
 
 
 def _worst(
@@ -85,7 +85,7 @@ def _x4(preset: str) -> list[Planned]:
 def _head_label(rows: pd.DataFrame) -> list[Outcome]:
     """Check that the planted trace excess comes closer to 0.3003 sqrt(P/n) as P grows."""
     head = rows[(rows["series"] == "planted on the head") & (rows["ball"] == "trace")]
-    limit = WORST * (head["P"] / head["n"]) ** 0.5
+    limit = WORST_ANGLE * (head["P"] / head["n"]) ** 0.5
     return [tends_to_one("excess over 0.3003 sqrt(P/n) tends to 1 with P", head, "P", limit)]
 
 
@@ -128,7 +128,7 @@ X5 = Experiment(
     _x5,
     (
         Fit("n", EXCESS, "n", "sharp", {"frobenius": -0.5}),
-        Fit("n", EXCESS, "n", "sharp", {"trace": -0.5}),
+        Fit("n", EXCESS, "n", "slope", {"trace": -0.5}),
         Fit("L = d", EXCESS, "L", "sharp", {"frobenius": 0.0}),
         Fit("L = d", EXCESS, "L", "approach", {"trace": -0.5}),
     ),

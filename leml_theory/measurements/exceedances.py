@@ -17,8 +17,8 @@ def exceedances(setting: Setting, risk: RiskSetting, excess: NDArray[np.float64]
     Returns
     -------
     dict
-        The columns `delta`, `high_probability` (the bound) and `exceedances`; empty when no such
-        bound is valid.
+        The columns `delta`, `high_probability` (the bound), its name, and `exceedances`; empty when
+        no such bound is valid.
     """
     average = best_bound(complexity_bounds(setting))
     candidates = (mcdiarmid_excess, bousquet_excess, gaussian_excess)
@@ -26,4 +26,9 @@ def exceedances(setting: Setting, risk: RiskSetting, excess: NDArray[np.float64]
     if not bound.valid:
         return {}
     above = int((excess > bound.value).sum())
-    return {"delta": risk.delta, "high_probability": bound.value, "exceedances": above}
+    return {
+        "delta": risk.delta,
+        "high_probability": bound.value,
+        "high_probability_name": bound.name,
+        "exceedances": above,
+    }

@@ -50,7 +50,8 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
         excess, gap, certificate, radius = np.array([trial[ball] for trial in trials]).T
         common = {"certificate_gap": float(certificate.max()), "radius": float(radius.mean())}
         common |= {"radius_factor": float(parameters["radius"])}
-        above = _exceedances(ball, parameters, float(radius.max()), excess)
+        worst = (float(radius.max()), float(certificate.max()))
+        above = _exceedances(ball, parameters, worst, excess)
         rows.append(record("excess risk", ball, parameters, Estimate.of(excess), **common, **above))
         rows.append(record("generalisation gap", ball, parameters, Estimate.of(gap), **common))
     if parameters["labels"] == "shared":
@@ -60,14 +61,21 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     return rows
 
 
-def _exceedances(ball: str, parameters: Parameters, radius: float, excess: Array) -> Record:
-    """Count the trials above the 1 - delta bound; none applies to the squared loss here."""
+def _exceedances(
+    ball: str, parameters: Parameters, worst: tuple[float, float], excess: Array
+) -> Record:
+    """Count the trials above the 1 - delta bound; none applies to the squared loss here.
+
+    `worst` holds the largest radius and the largest certificate gap of the trials.
+    """
+    radius, gap = worst
     law = feature_law(parameters["law"], int(parameters["d"]))
     seen = observation_of(parameters["skew"], int(parameters["L"]), int(parameters["s"]))
     kind = "trace" if ball == "leml" else ball
     setting = Setting.of(law, seen, int(parameters["n"]), radius=radius, ball=kind)
     label_bound = math.inf if parameters["loss"] == "squared" else 1.0
-    risk = RiskSetting.of(LOSSES[parameters["loss"]], setting, label_bound=label_bound)
+    loss = LOSSES[parameters["loss"]]
+    risk = RiskSetting.of(loss, setting, label_bound=label_bound, certificate_gap=max(gap, 0.0))
     return exceedances(setting, risk, excess)
 
 

@@ -17,7 +17,7 @@ from leml_theory.plots.validity import best_valid, short_reason
 _DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0}
 
 
-def draw_categories(ax: Axes, rows: pd.DataFrame, _panel: Panel, z: float) -> None:
+def draw_categories(ax: Axes, rows: pd.DataFrame, _panel: Panel, n_tests: int) -> None:
     """Draw one column a world: measured, predicted, the smallest valid bound, refused bounds."""
     names = list(dict.fromkeys(rows["series"]))
     place = rows["series"].map(names.index) + rows["ball"].map(_DODGE)
@@ -30,7 +30,7 @@ def draw_categories(ax: Axes, rows: pd.DataFrame, _panel: Panel, z: float) -> No
     dash.set(markersize=15, markeredgewidth=1.8, label="smallest valid bound")
     ax.add_line(dash)
     _draw_refused(ax, rows, names)
-    draw_violations(ax, rows, "place", z)
+    draw_violations(ax, rows, "place", n_tests)
     balls = {LOOKS[ball].name: _DODGE[ball] for ball in rows["ball"].unique()}
     ticks = balls if len(names) == 1 else {name: place for place, name in enumerate(names)}
     ax.set_xticks(list(ticks.values()), list(ticks))

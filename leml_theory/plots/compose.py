@@ -85,23 +85,25 @@ class _Place:
         return _LINE * sum(label.count("\n") + 1 for label in self.wrapped)
 
 
-def draw_picture(frame: pd.DataFrame, picture: Picture, z: float) -> Figure:
+def draw_picture(frame: pd.DataFrame, picture: Picture, n_tests: int) -> Figure:
     """Draw all panels of a picture that the frame has rows for."""
     filled = [(panel, rows) for panel in picture.panels if len(rows := panel.rows(frame))]
     columns = min(picture.columns, len(filled))
     with picture_style():
         figure = Figure(figsize=(WIDTH, WIDTH))
-        places = [_draw_place(figure, panel, rows, columns, z) for panel, rows in filled]
+        places = [_draw_place(figure, panel, rows, columns, n_tests) for panel, rows in filled]
         shared = _take_shared(places) if picture.shared_legend and len(places) > 1 else {}
         _lay_out(figure, places, columns, (picture.finding, f"{KEY} {picture.remark}", shared))
     return figure
 
 
-def _draw_place(figure: Figure, panel: Panel, rows: pd.DataFrame, columns: int, z: float) -> _Place:
+def _draw_place(
+    figure: Figure, panel: Panel, rows: pd.DataFrame, columns: int, n_tests: int
+) -> _Place:
     """Draw one panel and its strip on axes of their own."""
     main = figure.add_axes((0, 0, 1, 1), label=f"{panel.experiment} {panel.series[0]}")
     strip = figure.add_axes((0, 0, 1, 1), sharex=main, label="strip") if panel.strip else None
-    draw_panel(main, rows, panel, z, columns=columns)
+    draw_panel(main, rows, panel, n_tests, columns=columns)
     if strip is not None:
         draw = draw_ratio if panel.strip == "ratio" else draw_slopes
         draw(strip, rows, panel.axis)
@@ -118,9 +120,11 @@ def _entries(ax: Axes) -> Entries:
     return {label: handle for handle, label in pairs}
 
 
-def draw_panel(ax: Axes, rows: pd.DataFrame, panel: Panel, z: float, *, columns: int = 1) -> None:
+def draw_panel(
+    ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int, *, columns: int = 1
+) -> None:
     """Draw one panel without strip and legend."""
-    _KINDS[panel.kind](ax, rows, panel, z)
+    _KINDS[panel.kind](ax, rows, panel, n_tests)
     ax.set(xlabel=panel.x_label(rows), ylabel=panel.y_label(rows))
     label_logs(ax, "y")
     ax.set_title(

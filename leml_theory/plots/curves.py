@@ -26,13 +26,13 @@ _GUIDE_LINES = ((0, (1, 1, 5, 1)), (0, (1, 1.5)))
 ERRORS = 2.0  # error bars are this many standard errors
 
 
-def draw_curves(ax: Axes, rows: pd.DataFrame, panel: Panel, z: float) -> None:
+def draw_curves(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
     """Draw bounds, guides and measured points along the panel's axis, both axes logarithmic."""
     ax.set(xscale="log", yscale="log")
     draw_bounds(ax, rows, panel)
     draw_guides(ax, rows, panel)
     draw_measured(ax, rows, panel)
-    draw_violations(ax, rows, panel.axis, z)
+    draw_violations(ax, rows, panel.axis, n_tests)
     _cut_at_zero(ax, rows)
     places = sorted(set(numbers(rows, panel.axis)))
     if panel.axis == "n" and len(places) > 1:
@@ -207,9 +207,9 @@ def draw_guides(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
             )
 
 
-def draw_violations(ax: Axes, rows: pd.DataFrame, axis: str, z: float) -> None:
-    """Ring every point that is above a valid bound by more than z standard errors."""
-    found = rows[above(rows, z)]
+def draw_violations(ax: Axes, rows: pd.DataFrame, axis: str, n_tests: int) -> None:
+    """Ring every point that is above a valid bound by more than chance."""
+    found = rows[above(rows, n_tests)]
     if not found.empty:
         ax.plot(
             found[axis],

@@ -11,13 +11,12 @@ from matplotlib.figure import Figure
 
 from argument_checks import one_of
 from leml_theory.experiments import EXPERIMENTS, Experiment
-from leml_theory.frame import BOUNDS
+from leml_theory.frame import BOUNDS, comparisons
 from leml_theory.plots.catalogue import PICTURES, RISK_AGAINST_LABELS, RISK_AGAINST_N
 from leml_theory.plots.compose import Picture, draw_panel, draw_picture
 from leml_theory.plots.panel import AXIS_NAMES, Panel, regimes, varies
 from leml_theory.plots.style import picture_style
-from leml_theory.plots.validity import above, is_valid
-from leml_theory.rates import family_z
+from leml_theory.plots.validity import above
 
 GRID = "grid"
 _QUANTITIES = ("rademacher average", "supremum deviation", "excess risk", "generalisation gap")
@@ -106,7 +105,7 @@ def plot_series(
     panel = known[series]
     with picture_style():
         target = Figure().add_subplot() if ax is None else ax
-        draw_panel(target, panel.rows(frame), panel, _z(frame))
+        draw_panel(target, panel.rows(frame), panel, max(1, comparisons(frame)))
         target.legend()
     return target
 
@@ -131,14 +130,14 @@ def _check(frame: pd.DataFrame, needed: list[str]) -> None:
 
 def _draw(frame: pd.DataFrame, picture: Picture) -> Figure:
     """Draw a picture whose title says so when this run does not bear the finding out."""
-    z = _z(frame)
+    n_tests = max(1, comparisons(frame))
     ids = {panel.experiment for panel in picture.panels}
     rows = frame[frame["experiment"].isin(ids)]
-    if above(rows, z).any():
+    if above(rows, n_tests).any():
         picture = replace(picture, finding=f"A VALID BOUND IS EXCEEDED: {picture.finding}")
     elif any(_fails(EXPERIMENTS[name], frame) for name in ids & set(EXPERIMENTS)):
         picture = replace(picture, finding=f"Not confirmed in this run: {picture.finding}")
-    return draw_picture(frame, picture, z)
+    return draw_picture(frame, picture, n_tests)
 
 
 def _fails(experiment: Experiment, frame: pd.DataFrame) -> bool:
@@ -147,11 +146,6 @@ def _fails(experiment: Experiment, frame: pd.DataFrame) -> bool:
     with suppress(IndexError, KeyError):  # some series alone cannot be checked, only drawn
         verdicts += [row.verdict for row in experiment.check_rows(frame)]
     return "fails" in verdicts
-
-
-def _z(frame: pd.DataFrame) -> float:
-    """Return the z of the frame's violations, for as many comparisons as it holds."""
-    return family_z(max(1, sum(int(is_valid(frame, name).sum()) for name in BOUNDS)))
 
 
 def _grid(frame: pd.DataFrame) -> Picture:

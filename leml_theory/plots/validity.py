@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leml_theory.frame import BOUNDS
 from leml_theory.plots.ticks import number
-from leml_theory.rates import exceeds
+from leml_theory.rates import exceeds, family_t
 
 # Bounds of the trace ball that replace the paper's constants by smaller ones.
 FAMILY = ("chevet", "rademacher_chevet", "matrix_bernstein", "sub_gaussian_net")
@@ -91,7 +91,10 @@ def best_valid(rows: pd.DataFrame) -> NDArray[np.float64]:
     return np.where(np.isfinite(smallest), smallest, np.nan)
 
 
-def above(rows: pd.DataFrame, z: float) -> NDArray[np.bool_]:
-    """Return which measured means violate the smallest valid bound, by z standard errors."""
-    cells = zip(rows["value"], rows["stderr"].fillna(0.0), best_valid(rows), strict=True)
-    return np.array([b == b and exceeds(v, s, b, z) for v, s, b in cells], dtype=bool)
+def above(rows: pd.DataFrame, n_tests: int) -> NDArray[np.bool_]:
+    """Return which measured means violate the smallest valid bound, among `n_tests` comparisons."""
+    errors, draws = rows["stderr"].fillna(0.0), rows["draws"].astype(int)
+    cells = zip(rows["value"], errors, best_valid(rows), draws, strict=True)
+    return np.array(
+        [b == b and exceeds(v, s, b, family_t(n_tests, k)) for v, s, b, k in cells], dtype=bool
+    )

@@ -1,5 +1,8 @@
 """Certificates: recomputed from outside, never above a better point, tight at known solutions."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -141,3 +144,54 @@ def test_a_wrong_dual_norm_would_be_noticed():
     certificate = certify(problem, ball, Z)
     lowered = -0.999 * ball.dual_norm(problem.gradient(Z))
     assert certificate.lower_bound < certificate.objective + 1e-13 < lowered
+
+
+@pytest.mark.parametrize("radius", [30.564, 33.579, 35.483, 37.097])
+def test_logistic_bound_stays_below_the_minimum_where_almost_nothing_is_left(radius):
+    """Fifty equal points: the minimum is 50 log(1 + e^-radius), known to many digits.
+
+    A conjugate that lost the digits of small numbers once gave bounds up to 53 % above it.
+    """
+    problem = Problem.from_dense(LOSSES["logistic"], np.ones((50, 1)), np.ones((50, 1)))
+    bound = certify(problem, TraceBall(radius), np.array([[radius]])).lower_bound
+    assert bound <= 50 * math.log1p(math.exp(-radius)) * (1 + 1e-14)  # rounding of the formula
+
+
+def test_rounding_is_allowed_for_in_exact_arithmetic():
+    """Squared loss, one feature: the bound against the minimum in rational numbers."""
+    rng = np.random.default_rng(21)
+    for _ in range(200):
+        x, y = rng.normal(size=(7, 1)), rng.normal(size=(7, 1)) * 10.0 ** rng.integers(-8, 8)
+        radius = float(10.0 ** rng.uniform(-8, 8))
+        problem = Problem.from_dense(LOSSES["squared"], x, y)
+        X, Y = [Fraction(float(v)) for v in x[:, 0]], [Fraction(float(v)) for v in y[:, 0]]
+        best = sum(a * b for a, b in zip(X, Y, strict=True)) / sum(a * a for a in X)
+        best = max(min(best, Fraction(radius)), -Fraction(radius))
+        least = sum((b - a * best) ** 2 for a, b in zip(X, Y, strict=True)) / 2
+        certificate = certify(problem, TraceBall(radius), np.array([[float(best)]]))
+        assert Fraction(certificate.lower_bound) <= least
+
+
+@pytest.mark.parametrize("scale", [1e-163, 1e-60, 1e60, 1e200])
+def test_scales_whose_squares_leave_the_float_range_are_refused(scale):
+    with pytest.raises(ValueError, match="rescale"):
+        Problem.from_dense(LOSSES["squared"], scale * np.eye(3), np.eye(3))
+    with pytest.raises(ValueError, match="rescale"):
+        TraceBall(scale)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda p: Problem("squared", p.X, [0], [0], [1.0], None, 2), TypeError, "LOSSES"),
+        (lambda p: p.objective(np.ones((2, 2))), ValueError, "shape"),
+        (lambda p: certify(p, TraceBall(1.0), np.full(p.shape, np.nan)), ValueError, "`Z`"),
+        (lambda p: dual_bound(p, TraceBall(1.0), np.array([1.0])), ValueError, "`dual`"),
+        (lambda p: minimise(None, TraceBall(1.0)), TypeError, "Problem"),
+        (lambda p: minimise(p, 1.0), TypeError, "TraceBall"),
+    ],
+)
+def test_bad_arguments_are_named(call, error, message):
+    problem = Problem.from_dense(LOSSES["squared"], np.ones((5, 3)), np.ones((5, 4)))
+    with pytest.raises(error, match=message):
+        call(problem)

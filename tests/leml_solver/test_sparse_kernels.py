@@ -48,10 +48,10 @@ def test_sparse_products_agree_with_numpy(dtype, k):
 
 
 def test_tiles_of_several_kinds_give_the_same_product():
-    # More than 2^15 columns are cut into tiles with 16-bit indices; more than 1024 rows as well.
-    X = _matrix(3000, 40_000, 2e-3, np.float64)
+    # More than 2^16 columns are cut into tiles with 16-bit indices; more than 1024 rows as well.
+    X = _matrix(3000, 70_000, 1e-3, np.float64)
     rng = np.random.default_rng(0)
-    W, A = rng.standard_normal((40_000, 5)), rng.standard_normal((3000, 5))
+    W, A = rng.standard_normal((70_000, 5)), rng.standard_normal((3000, 5))
     tiles, transposed = Tiles.of(X), Tiles.of_transpose(X)
     assert tiles.pointers.shape[0] > 1
     assert tiles.index.dtype == transposed.index.dtype == np.uint16

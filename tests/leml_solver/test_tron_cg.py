@@ -209,5 +209,5 @@ def test_the_last_conjugate_gradient_step_costs_one_product():
     iterate.start(W, H)
     before = features.products
     iterate.update_W()
-    assert features.products - before == 2 * FAST.cg_steps
+    assert features.products - before == 2 * FAST.cg_steps * k  # counted in columns here
     np.testing.assert_allclose(iterate.A, X @ iterate.W, atol=1e-12)  # A followed along

@@ -8,7 +8,8 @@ from leml_theory.cells import Cell
 from leml_theory.experiments import EXPERIMENTS, Experiment, Fit
 from leml_theory.experiments.custom import AXES, Grid
 from leml_theory.experiments.design import tends_to_one
-from leml_theory.measurements import MEASUREMENTS
+from leml_theory.frame import results_frame
+from leml_theory.measurements import MEASUREMENTS, measure
 
 AXES_GIVEN = {"n": [64, 256], "d": [4], "L": [3, 5], "s": [1], "skew": ["uniform"], "radius": [1.0]}
 
@@ -52,11 +53,85 @@ def test_fits_speak_of_planned_series(name, preset):
     assert quick <= planned | {"L = 32"}
 
 
+def measured(name):
+    """Return the frame of an experiment, its planned values replaced by agreeing ones."""
+    plan = [p for p in EXPERIMENTS[name].plan("quick") if p.kind in ("rademacher", "outlier")]
+    results = {}
+    for item in plan:
+        cell = Cell(item.kind, item.parameters, 0)
+        results[cell.key] = measure(cell)
+    return results_frame({name: plan}, 0, results)
+
+
+def failing(name, frame):
+    """Return the names of the checks that fail."""
+    return [row.name for row in EXPERIMENTS[name].check_rows(frame) if row.verdict == "fails"]
+
+
+def test_every_check_of_the_controls_can_fail():
+    frame = measured("X11")
+    assert failing("X11", frame) == []
+    accepted = frame.assign(**{c: True for c in frame if c.endswith("_valid")})
+    assert len(failing("X11", accepted)) == 4
+    assert len(failing("X11", frame.assign(refused=""))) == 4
+    outlier = frame["series"] == "rare outlier"
+    rarer = frame.assign(value=frame["value"].where(~outlier, frame["value"] / 3))
+    assert len(failing("X11", rarer)) == 3
+    harmless = frame.assign(signal=0.5)
+    assert len(failing("X11", harmless)) == 3
+
+
+def test_the_gaps_of_claim_8_can_fail():
+    plan = [p for p in EXPERIMENTS["X5"].plan("quick") if p.series == "gap"]
+    (item,) = plan
+    cell = Cell(item.kind, item.parameters, 0)
+    frame = results_frame({"X5": plan}, 0, {cell.key: measure(cell)})
+    assert failing("X5", frame) == []
+    assert len(failing("X5", frame.assign(value=1.05 * frame["value"]))) == 2
+
+
+def test_the_ordering_of_the_shared_predictor_can_fail():
+    rows = [
+        {"experiment": "X10", "series": "L = 8", "quantity": "excess risk", "ball": ball}
+        | {"n": 4096, "d": 32, "L": 8, "value": value, "stderr": 0.01, "predicted": np.nan}
+        for ball, value in (("pooled", 0.1), ("trace", 0.2), ("frobenius", 0.4))
+    ]
+    frame = pd.DataFrame(rows)
+    assert failing("X10", frame) == []
+    assert failing("X10", frame.assign(stderr=0.1)) == [
+        "pooled below trace",
+        "trace below frobenius",
+    ]
+    swapped = frame.assign(ball=["trace", "pooled", "frobenius"])
+    assert failing("X10", swapped) == ["pooled below trace"]
+
+
+def test_a_constant_factor_is_seen_though_slopes_are_right():
+    fits = (Fit("s", "q", "n", "sharp", {"trace": -0.5}),)
+    experiment = Experiment("T", "", lambda _: [], fits)
+    good, bent = rows(-0.5), rows(-0.5)
+    bent["value"] *= 1.2
+    assert [row.verdict for row in experiment.check_rows(good)] == ["agrees"]
+    assert [row.verdict for row in experiment.check_rows(bent)] == ["fails"]
+    assert experiment.slopes(bent)[0].verdict == "agrees"
+
+
+def test_no_prediction_is_nothing_to_agree_with():
+    frame = rows(-0.5).assign(predicted=np.nan)
+    assert verdict("sharp", frame) == "fails"
+
+
+def test_axes_that_do_not_vary_are_not_fitted():
+    fits = (Fit("s", "q", "n", "reported", {"trace": -0.5}),)
+    frame = rows(-0.5).assign(n=7.0)
+    assert Experiment("T", "", lambda _: [], fits).slopes(frame) == []
+
+
 @pytest.mark.parametrize(
     ("rule", "frame", "expected"),
     [
         ("sharp", rows(-0.5), "agrees"),
-        ("sharp", rows(-0.51), "marginal"),
+        ("sharp", rows(-0.508), "marginal"),
         ("sharp", rows(-0.9), "fails"),
         ("reject", rows(-0.1, predicted=-0.1), "agrees"),
         ("reject", rows(-0.5), "fails"),

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from leml_theory.cells import Cell
@@ -99,6 +100,32 @@ def test_too_many_exceedances_of_a_high_probability_bound_are_seen():
     assert frame["high_probability"].gt(frame["value"]).all()
     found = violations(frame_of(plan, change=lambda row: {**row, "exceedances": 30}))
     assert {row["bound"] for row in found} == {"high_probability"}
+
+
+def test_the_certificate_gap_is_added_to_bounds_on_risks():
+    plain, inexact = (
+        frame_of(
+            Planned("a", "erm", LOGISTIC), change=lambda row, g=gap: {**row, "certificate_gap": g}
+        )
+        for gap in (0.0, 0.25)
+    )
+    added = inexact["theorem_3"] - plain["theorem_3"]
+    assert added.to_numpy() == pytest.approx(np.full(len(added), 0.25), rel=1e-9)
+
+
+def test_the_level_is_shared_among_all_comparisons():
+    """A mean that a single comparison would call a violation is none among hundreds."""
+
+    def bend(row):
+        bound = 1 / math.sqrt(row["n"])
+        draws = 10**6  # so that Student's quantile is the normal one: 4.75 alone, 5.8 among 300
+        return {**row, "value": bound + 5.2 * row["stderr"], "draws": draws}
+
+    alone = frame_of(Planned("a", "rademacher", AVERAGE), change=bend)
+    alone = alone[alone["ball"] == "frobenius"]
+    many = pd.concat([alone] * 300, ignore_index=True)
+    assert len(violations(alone)) > 0
+    assert violations(many) == []
 
 
 def test_rows_that_no_bound_speaks_of_have_none():

@@ -5,10 +5,15 @@ import math
 import numpy as np
 import pytest
 
+from leml_solver import LOSSES, TraceBall, certify, minimise
 from leml_theory.cells import Cell
 from leml_theory.measurements import MEASUREMENTS, measure
+from leml_theory.measurements.exceedances import exceedances
+from leml_theory.measurements.minimisers import _trial, problem_of
 from leml_theory.measurements.planted import _excesses, _signal
-from simulations import UniformLabels, WeightedLabels, heavy_label
+from leml_theory.setting import RiskSetting, Setting
+from leml_theory.worlds import feature_law, label_model
+from simulations import RademacherVectors, Scenario, UniformLabels, WeightedLabels, heavy_label
 
 SIZES = {"n": 400, "d": 6, "L": 5, "draws": 20}
 EXAMPLES = {
@@ -152,3 +157,45 @@ def test_leml_of_enough_rank_finds_the_exact_minimiser():
     # the size is met to 1e-3 of the radius, which moves the risk by about that share of it
     assert leml["certificate_gap"] <= 2e-3
     assert leml["value"] == pytest.approx(trace["value"], abs=2e-3)
+
+
+def one_trial(seed):
+    """Return the sample, problem and exact answers of the first trial of a cell."""
+    cell = Cell("erm", {**EXAMPLES["erm"], "labels": "rank-1", "draws": 2}, seed)
+    rng = cell.rng()
+    labels = label_model("rank-1", 6, 5, rng)
+    world = Scenario(feature_law("gaussian", 6), labels, UniformLabels(5))
+    return cell, labels, problem_of(world.sample(400, rng), "squared")
+
+
+def test_generalisation_gap_is_risk_minus_empirical_risk():
+    """Recomputed by hand from the trial's own sample: a flipped sign must show."""
+    cell, labels, problem = one_trial(9)
+    ball = TraceBall(np.linalg.norm(labels.Z, "nuc"))
+    Z = minimise(problem, ball, tol=1e-7).Z
+    risk = np.square(Z - labels.Z).sum() / (2 * Z.size) + 0.5
+    trial = _trial(cell.parameters, cell.rng())["trace"]
+    assert trial[0] == pytest.approx(risk - 0.5, abs=1e-9)
+    assert trial[1] == pytest.approx(risk - problem.risk(Z), abs=1e-9)
+    assert trial[1] > 0
+    assert trial[2] == pytest.approx(
+        (problem.objective(Z) - certify(problem, ball, Z).lower_bound) / 400, abs=1e-9
+    )
+
+
+def test_the_worst_certificate_of_the_trials_is_reported():
+    cell = one_trial(9)[0]
+    rng = cell.rng()
+    gaps = [_trial(cell.parameters, rng)["trace"][2] for _ in range(2)]
+    row = next(r for r in measure(cell) if r["ball"] == "trace")
+    assert row["certificate_gap"] == max(gaps)
+
+
+def test_draws_above_a_high_probability_bound_are_counted():
+    setting = Setting.of(RademacherVectors(6), UniformLabels(5), 400)
+    risk = RiskSetting.of(LOSSES["linear"], setting)
+    bound = exceedances(setting, risk, np.zeros(3))["high_probability"]
+    found = exceedances(setting, risk, bound * np.array([0.5, 0.999, 1.001, 2.0]))
+    assert found["exceedances"] == 2
+    assert found["delta"] == 0.05
+    assert found["high_probability_name"] in ("mcdiarmid_excess", "bousquet_excess")

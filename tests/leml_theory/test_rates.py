@@ -11,6 +11,7 @@ from leml_theory.rates import (
     curve_slope,
     exceedance_test,
     exceeds,
+    family_t,
     family_z,
     local_slopes,
     log_log_slope,
@@ -98,7 +99,7 @@ def test_exceeds():
     assert exceeds(1.1, 0.01, 1.0, z=5)
     assert not exceeds(1.04, 0.01, 1.0, z=5)
     assert not exceeds(1 + 1e-13, 0.0, 1.0, z=5)
-    assert exceeds(1 + 1e-8, 0.0, 1.0, z=5)
+    assert exceeds(1 + 1e-8, 1e-10, 1.0, z=5)
     assert not exceeds(1e9, 0.0, math.inf, z=5)
     with pytest.raises(ValueError, match="`stderr` must not be negative"):
         exceeds(1.0, -1.0, 1.0, z=5)
@@ -121,3 +122,29 @@ def test_exceedance_test():
     assert exceedance_test(90, 1000, 0.05, n_tests=10**6).level < marginal.level
     with pytest.raises(ValueError, match=r"`exceedances` must lie in \[0, 10\], got 11"):
         exceedance_test(11, 10, 0.05)
+
+
+def test_few_draws_do_not_cry_wolf():
+    """Two draws once made 24 false alarms in 300; Student's quantile makes none."""
+    rng = np.random.default_rng(12)
+    for draws in (2, 3, 5, 8):
+        values = rng.normal(size=(2000, draws))
+        z = family_t(100, draws)
+        stderr = values.std(axis=1, ddof=1) / np.sqrt(draws)
+        alarms = sum(
+            exceeds(m, s, 0.0, z) for m, s in zip(values.mean(axis=1), stderr, strict=True)
+        )
+        # the chance of a single one among 2000 is 2000 * 1e-8
+        assert alarms == 0
+
+
+def test_student_tends_to_the_normal_quantile_from_above():
+    values = [family_t(100, draws) for draws in (2, 5, 20, 100, 10**6)]
+    assert values == sorted(values, reverse=True)
+    assert values[-1] == pytest.approx(family_z(100), rel=1e-4)  # terms of 1/draws are left out
+    assert family_t(100, 1) == math.inf
+
+
+def test_draws_that_are_all_equal_are_no_evidence():
+    assert not exceeds(1.0, 0.0, 0.7071, 5.0)
+    assert exceeds(1.0, 1e-6, 0.7071, 5.0)

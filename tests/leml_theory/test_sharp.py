@@ -129,3 +129,37 @@ def test_clipped_excess_is_exact_for_few_points():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_planted_trace_excess_is_the_overlap_of_singular_vectors():
+    """For d other than L, against the singular vectors of a large Gaussian matrix."""
+    d, n_labels, n = 300, 600, 10**6
+    rng = np.random.default_rng(3)
+    theta = 2.2 * (d * n_labels) ** -0.25 / math.sqrt(n)
+    overlaps = []
+    for _ in range(12):
+        V = rng.normal(size=(d, n_labels)) / math.sqrt(n * d * n_labels)
+        V[0] += theta / math.sqrt(n_labels)
+        U, _, Vt = np.linalg.svd(V, full_matrices=False)
+        overlaps.append(U[0, 0] * Vt[0].sum() / math.sqrt(n_labels))
+    measured = theta * (1 - np.array(overlaps))
+    error = measured.std(ddof=1) / math.sqrt(measured.size)
+    predicted = sharp.planted_trace_excess(theta, n, d, n_labels)
+    # the limit leaves terms of 1/min(d, L)
+    assert abs(measured.mean() - predicted) <= 4 * error + predicted / 300
+
+
+def test_clipped_excess_counts_ties_by_half():
+    """One label, two points: both wrong with q^2, a tie with 2 p q."""
+    bias = 0.4
+    p, q = (1 + bias) / 2, (1 - bias) / 2
+    assert sharp.clipped_excess(2, 1, bias) == pytest.approx(2 * bias * (q**2 + p * q))
+
+
+def test_half_integers_correct_the_size():
+    """At (8, 8) they move the prediction by two per cent; 4000 draws tell that apart."""
+    norms = spectral_norms(8, np.ones(8), 4000, np.random.default_rng(4))
+    plain = math.sqrt(8) * 2 * (1 - 1.2065 * 2 ** (4 / 3) / 8 ** (2 / 3) / 4 / 2)
+    predicted = sharp.spectral_norm(8, np.ones(8))
+    assert abs(norms.mean() - predicted) < abs(norms.mean() - plain)
+    assert abs(norms.mean() / predicted - 1) < 0.02  # what is left of order 1/8^2

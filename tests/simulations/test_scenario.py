@@ -7,6 +7,7 @@ import pytest
 
 from simulations import (
     AllOnes,
+    BernoulliEntries,
     IsotropicGaussian,
     LinearLabels,
     LogisticLabels,
@@ -121,6 +122,16 @@ def test_sums_free_of_n_have_the_law_of_summed_samples(name):
         a, b = free**power, direct**power
         error = np.sqrt((a.var(axis=0) + b.var(axis=0)) / draws)
         assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) <= 5 * error).all()
+
+
+def test_entries_seen_at_random_once_on_average_are_not_one_label_a_point():
+    """A mean of one label a point once was taken for exactly one: 204 where 350 is true."""
+    world = Scenario(RankOne(1), AllOnes(4), BernoulliEntries(4, 0.25))
+    rng = np.random.default_rng(11)
+    squares = np.array([world.label_sums(200, rng).sum() ** 2 for _ in range(3000)])
+    # a point's signed count of labels has the second moment 4 (1/4) (3/4) + 1 = 1.75
+    error = squares.std(ddof=1) / math.sqrt(squares.size)
+    assert abs(squares.mean() - 350) <= 5 * error
 
 
 def test_several_slots_are_summed_point_by_point():
