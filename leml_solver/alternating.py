@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 METHODS = {"fast": FAST, "plain": PLAIN}
 ORDERS = ("HW", "WH")
 STARTS = ("svd", "normal", "uniform")
+_SHRINKINGS = 30
 
 
 class FitStatus(Enum):
@@ -247,7 +248,10 @@ def _fit(
     options, random_state, began = how
     features = Counted(problem.X, rank)
     iterate = _iterate(features, problem, options)
-    iterate.start(*_start(iterate, features, rank, (options, problem, random_state)))
+    W, H = _start(iterate, features, rank, (options, problem, random_state))
+    if options.start == "svd" and isinstance(iterate, GeneralLoss):
+        W = _calmed(iterate, W, H)
+    iterate.start(W, H)
     trace, status = _alternate(iterate, features, problem.penalty, (options, began))
     if options.plan.balance:
         T, S = algebra.balancing(iterate.W, iterate.H)
@@ -331,6 +335,22 @@ def _gradient_start(
     W = features.adjoint(iterate.pull(H))
     size = float(np.sqrt(column_inner(W, W).sum()))
     return (W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W), H
+
+
+def _calmed(iterate: GeneralLoss, W: Factor, H: Factor) -> Factor:
+    """Return W scaled down until the start is no worse than Z = 0.
+
+    The gradient says the direction, not the length: with unscaled features the scores of a start of
+    any fixed length saturate a loss such as the logistic one, and no Newton step leaves from there.
+    """
+    iterate.start(np.zeros_like(W), H)
+    at_zero = iterate.loss()
+    for _ in range(_SHRINKINGS):
+        iterate.start(W, H)
+        if iterate.loss() <= at_zero:
+            break
+        W = W * W.dtype.type(0.25)
+    return W
 
 
 def _objective(iterate: _Iterate, penalty: float) -> float:
