@@ -14,6 +14,7 @@ __all__ = [
     "distribution",
     "finite_array",
     "generator",
+    "indices",
     "moderate",
     "moderate_array",
     "nonnegative",
@@ -113,6 +114,18 @@ def moderate(value: Any, name: str) -> float:
     if not 1e-50 <= number <= 1e50:
         raise ValueError(f"`{name}` must lie between 1e-50 and 1e50, got {value!r}; rescale it.")
     return number
+
+
+def indices(value: Any, name: str, size: int, end: int) -> NDArray[np.int64]:
+    """Return `size` whole numbers in [0, end)."""
+    array = np.asarray(value)
+    if array.shape != (size,):
+        raise ValueError(f"`{name}` must have one index a value, ({size},), got {array.shape}.")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise TypeError(f"`{name}` must be integers, got {array.dtype}.")
+    if array.min() < 0 or array.max() >= end:
+        raise ValueError(f"`{name}` must lie in [0, {end}), got {array.min()} to {array.max()}.")
+    return array.astype(np.int64)
 
 
 def distribution(value: Any, name: str) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import finite_array
+from argument_checks import finite_array, indices
 from leml_solver.threads import Rows, balanced_rows
 
 Index = NDArray[Any]
@@ -103,8 +103,8 @@ class Labels:
         if values.size == 0:
             raise ValueError("`Y` must have an observed entry, got none: every label is missing.")
         values = finite_array(values, "values", 1)
-        rows = _indices(rows, "rows", values.size, shape[0])
-        columns = _indices(columns, "columns", values.size, shape[1])
+        rows = indices(rows, "rows", values.size, shape[0]).astype(np.int32)
+        columns = indices(columns, "columns", values.size, shape[1]).astype(np.int32)
         order = np.lexsort((columns, rows))
         rows, columns = rows[order], columns[order]
         label_order = np.lexsort((rows, columns))
@@ -151,18 +151,6 @@ def _check_size(shape: tuple[int, int]) -> None:
 def _pointers(sorted_rows: Index, n_rows: int) -> Index:
     """Return where each row begins among sorted row numbers."""
     return np.searchsorted(sorted_rows, np.arange(n_rows + 1)).astype(np.int64)
-
-
-def _indices(value: Any, name: str, size: int, end: int) -> Index:
-    """Return 32-bit indices in [0, end), one for each value."""
-    array = np.asarray(value)
-    if array.shape != (size,):
-        raise ValueError(f"`{name}` must have one index a value, ({size},), got {array.shape}.")
-    if not np.issubdtype(array.dtype, np.integer):
-        raise TypeError(f"`{name}` must be integers, got {array.dtype}.")
-    if array.min() < 0 or array.max() >= end:
-        raise ValueError(f"`{name}` must lie in [0, {end}), got {array.min()} to {array.max()}.")
-    return array.astype(np.int32)
 
 
 def _weights(value: Any, size: int) -> Values:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, moderate_array, positive, positive_integer
+from argument_checks import finite_array, indices, moderate_array, positive, positive_integer
 from leml_solver.losses import Loss
 
 Array = NDArray[np.float64]
@@ -59,8 +59,8 @@ class Problem:
         X = np.ascontiguousarray(moderate_array(self.X, "X", 2))
         n_labels = positive_integer(self.n_labels, "n_labels")
         values = moderate_array(self.values, "values", 1)
-        rows = _indices(self.rows, "rows", values.size, X.shape[0])
-        columns = _indices(self.columns, "columns", values.size, n_labels)
+        rows = indices(self.rows, "rows", values.size, X.shape[0])
+        columns = indices(self.columns, "columns", values.size, n_labels)
         weights = _weights(self.weights, values.size)
         order = np.lexsort((rows, columns))
         kept = order[weights[order] > 0]
@@ -187,18 +187,6 @@ class Problem:
     def gradient(self, Z: Array) -> Array:
         """Return the (d, L) gradient of the objective, a subgradient for a loss with a kink."""
         return self.adjoint(self.weights * self.slopes(Z))
-
-
-def _indices(value: Any, name: str, size: int, end: int) -> Index:
-    """Return integer indices in [0, end), one for each value."""
-    array = np.asarray(value)
-    if array.shape != (size,):
-        raise ValueError(f"`{name}` must have one index a value, ({size},), got {array.shape}.")
-    if not np.issubdtype(array.dtype, np.integer):
-        raise TypeError(f"`{name}` must be integers, got {array.dtype}.")
-    if array.min() < 0 or array.max() >= end:
-        raise ValueError(f"`{name}` must lie in [0, {end}), got {array.min()} to {array.max()}.")
-    return array.astype(np.int64)
 
 
 def _weights(value: Any, size: int) -> Array:

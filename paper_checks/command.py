@@ -117,7 +117,7 @@ def _results(
         delay=3,
         leave=False,
         file=sys.stderr,
-        disable=lines_are_seen,
+        disable=lines_are_seen or not sys.stderr.isatty(),
     ) as bar:
         for result in run(statements, quick=options.quick, seed=options.seed):
             found.append(result)

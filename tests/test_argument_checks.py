@@ -100,3 +100,27 @@ def test_choices_are_listed():
 def test_only_a_generator_is_a_source_of_randomness(rng):
     with pytest.raises(TypeError, match="default_rng"):
         checks.generator(rng)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        ([0, 1], ValueError, "one index a value"),
+        ([0.0, 1.0, 2.0], TypeError, "integers"),
+        ([0, 1, 3], ValueError, r"\[0, 3\)"),
+        ([-1, 1, 2], ValueError, r"\[0, 3\)"),
+    ],
+)
+def test_indices_are_refused_by_reason(value, error, message):
+    with pytest.raises(error, match=message):
+        checks.indices(value, "rows", 3, 3)
+
+
+def test_scales_out_of_range_ask_to_be_rescaled():
+    assert checks.moderate(1e-50, "radius") == 1e-50
+    assert not checks.moderate_array([0.0, 0.0], "X", 1).any()
+    for value in (1e-51, 1e51):
+        with pytest.raises(ValueError, match="rescale"):
+            checks.moderate(value, "radius")
+        with pytest.raises(ValueError, match="rescale"):
+            checks.moderate_array([value], "X", 1)
