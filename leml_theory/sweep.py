@@ -70,6 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     try:
         return commands[options.command](options)
+    except BrokenPipeError:  # the reader has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ValueError, TypeError, OSError, StoreError) as error:
         print(f"sweep: {error}", file=sys.stderr)
         return 2

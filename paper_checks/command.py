@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import textwrap
 from collections import Counter
@@ -53,6 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _check_usage(options)
         return commands[options.command](options)
+    except BrokenPipeError:  # the reader has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ValueError, OSError) as error:
         print(f"paper_checks: {error}", file=sys.stderr)
         return 2
