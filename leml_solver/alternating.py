@@ -252,6 +252,7 @@ def _fit(
     if options.start == "svd" and isinstance(iterate, GeneralLoss):
         W = _calmed(iterate, W, H)
     iterate.start(W, H)
+    del W, H  # the iterate lets go of them after the first iteration
     trace, status = _alternate(iterate, features, problem.penalty, (options, began))
     if options.plan.balance:
         T, S = algebra.balancing(iterate.W, iterate.H)

@@ -24,13 +24,22 @@ _compiled = numba.njit(cache=True, nogil=True, fastmath=_FASTMATH)
 
 WIDE_BYTES = 256  # eight 32-byte registers: enough to hide the latency of a fused multiply-add
 NARROW_BYTES = 64
+_LINE_BYTES = 64
+_NEAR_ROWS = 2048  # rows of a wide panel that a 512 KB second-level cache holds
+_AHEAD = 16  # entries between asking for a row of a larger panel and using it
 
 
 class _GatherLoop:
-    """Emits one loop: total += data[p] * panel[index[p]], the total one vector wide."""
+    """Emits one loop: total += data[p] * panel[index[p]], the total one vector wide.
 
-    def __init__(self, context: Any, builder: Any, panel: Any, panel_bytes: int) -> None:
-        self.builder = builder
+    With `n_entries` it asks for rows of the panel ahead of use, past the end of its span: the next
+    span follows.
+    """
+
+    def __init__(
+        self, context: Any, builder: Any, panel: Any, panel_bytes: int, n_entries: Any = None
+    ) -> None:
+        self.builder, self.n_entries = builder, n_entries
         self.scalar = context.get_value_type(panel.dtype)
         self.size = context.get_abi_sizeof(self.scalar)
         self.width = panel_bytes // self.size
@@ -40,14 +49,31 @@ class _GatherLoop:
         """Return a pointer to the vector that starts `offset` elements after `base`."""
         return self.builder.bitcast(self.builder.gep(base, [offset]), self.vector.as_pointer())
 
-    def term(self, p: Any, panel: Any, index: Any, data: Any) -> Any:
-        """Return data[p] * panel[index[p]]."""
+    def row_at(self, p: Any, panel: Any, index: Any) -> Any:
+        """Return a pointer to panel[index[p]]."""
         builder = self.builder
         row = builder.load(builder.gep(index, [p]))
         if row.type.width < p.type.width:
             row = builder.zext(row, p.type)
-        start = builder.mul(row, ir.Constant(p.type, self.width))
-        values = builder.load(self.vector_at(panel, start), align=self.size)
+        return self.vector_at(panel, builder.mul(row, ir.Constant(p.type, self.width)))
+
+    def prefetch(self, p: Any, panel: Any, index: Any) -> None:
+        """Ask for the row of the panel that comes some entries after p, if there is one."""
+        builder, flag = self.builder, ir.IntType(32)
+        later = builder.add(p, ir.Constant(p.type, _AHEAD))
+        later = builder.select(builder.icmp_signed("<", later, self.n_entries), later, p)
+        byte = ir.IntType(8).as_pointer()
+        row = builder.bitcast(self.row_at(later, panel, index), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        how = [ir.Constant(flag, value) for value in (0, 3, 1)]  # to read, keep close, data
+        for line in range(0, self.width * self.size, _LINE_BYTES):
+            builder.call(ask, [builder.gep(row, [ir.Constant(p.type, line)]), *how])
+
+    def term(self, p: Any, panel: Any, index: Any, data: Any) -> Any:
+        """Return data[p] * panel[index[p]]."""
+        builder = self.builder
+        values = builder.load(self.row_at(p, panel, index), align=self.size)
         factor = builder.load(builder.gep(data, [p]))
         if factor.type != self.scalar:
             factor = builder.fpext(factor, self.scalar)
@@ -68,6 +94,8 @@ class _GatherLoop:
         builder.cbranch(builder.icmp_signed("<", low, high), loop, end)
         builder.position_at_end(loop)
         p, total = builder.phi(low.type), builder.phi(self.vector)
+        if self.n_entries is not None:
+            self.prefetch(p, arrays[0], arrays[1])
         added = builder.fadd(total, self.term(p, *arrays), flags=("contract",))
         following = builder.add(p, ir.Constant(p.type, 1))
         for phi, before, after in ((p, low, following), (total, first, added)):
@@ -81,44 +109,54 @@ class _GatherLoop:
         builder.store(result, target, align=self.size)
 
 
-def _typed_gather(panel_bytes: int, kinds: tuple[Any, ...]) -> tuple[Any, Any]:
+def _typed_gather(panel_bytes: int, far: bool, kinds: tuple[Any, ...]) -> tuple[Any, Any]:
     """Return signature and code of gather(dest, at, panel, index, data, span)."""
     dest, _, panel, index, data, _ = kinds
 
     def emit(context: Any, builder: Any, _: Any, args: Any) -> Any:
         values = (args[0], *args[2:5])
-        out, *arrays = (
-            context.make_array(kind)(context, builder, value).data
+        out, rows, numbers, factors = (
+            context.make_array(kind)(context, builder, value)
             for kind, value in zip((dest, panel, index, data), values, strict=True)
         )
-        loop = _GatherLoop(context, builder, panel, panel_bytes)
+        n_entries = numbers.nitems if far else None
+        loop = _GatherLoop(context, builder, panel, panel_bytes, n_entries)
         ends = (builder.extract_value(args[5], 0), builder.extract_value(args[5], 1))
-        loop.emit(loop.vector_at(out, args[1]), ends, (arrays[0], arrays[1], arrays[2]))
+        target = loop.vector_at(out.data, args[1])
+        loop.emit(target, ends, (rows.data, numbers.data, factors.data))
         return context.get_dummy_value()
 
     return types.void(*kinds), emit
 
 
-# Written out twice: numba caches only functions that close over nothing.
+# Written out each time: numba caches only functions that close over nothing.
 @intrinsic
 def _gather_wide(_, dest, at, panel, index, data, span):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Add the rows of a wide panel that one sparse row selects to dest[at:]."""
-    return _typed_gather(WIDE_BYTES, (dest, at, panel, index, data, span))
+    return _typed_gather(WIDE_BYTES, False, (dest, at, panel, index, data, span))
+
+
+@intrinsic
+def _gather_far(_, dest, at, panel, index, data, span):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Add the rows of a wide panel too large for the second-level cache to dest[at:]."""
+    return _typed_gather(WIDE_BYTES, True, (dest, at, panel, index, data, span))
 
 
 @intrinsic
 def _gather_narrow(_, dest, at, panel, index, data, span):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Add the rows of a narrow panel that one sparse row selects to dest[at:]."""
-    return _typed_gather(NARROW_BYTES, (dest, at, panel, index, data, span))
+    return _typed_gather(NARROW_BYTES, False, (dest, at, panel, index, data, span))
 
 
 @_compiled
 def _gather(dest: Any, at: Any, panel: Any, index: Any, data: Any, span: Any) -> None:
     """Add the rows of a panel that one sparse row selects to dest[at:]."""
-    if panel.shape[1] * panel.itemsize == WIDE_BYTES:
-        _gather_wide(dest, at, panel, index, data, span)  # type: ignore[call-arg]
-    else:
+    if panel.shape[1] * panel.itemsize != WIDE_BYTES:
         _gather_narrow(dest, at, panel, index, data, span)  # type: ignore[call-arg]
+    elif panel.shape[0] > _NEAR_ROWS:
+        _gather_far(dest, at, panel, index, data, span)  # type: ignore[call-arg]
+    else:
+        _gather_wide(dest, at, panel, index, data, span)  # type: ignore[call-arg]
 
 
 @_compiled

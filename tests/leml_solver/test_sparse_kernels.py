@@ -63,6 +63,15 @@ def test_tiles_of_several_kinds_give_the_same_product():
     _close(transposed.times(A), dense_columns.T @ A, np.float64, 3000)
 
 
+@pytest.mark.parametrize("d", [2049, 70_000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_wide_panels_beyond_the_cache_agree_with_scipy(d, dtype):
+    # Rows of such panels are asked for ahead of use, in one tile and in several.
+    X = _matrix(400, d, 20 / d, dtype)
+    W = np.random.default_rng(d).standard_normal((d, 70)).astype(dtype)
+    _close(as_matrix(X, dtype).times(W), X @ W, dtype, 50)
+
+
 def test_double_precision_factors_meet_single_precision_features():
     X = _matrix(60, 40, 0.3, np.float32)
     W = np.random.default_rng(0).standard_normal((40, 35))
