@@ -1,7 +1,7 @@
 """Speed of the LEML solver: `python -m benchmarks.solver --out benchmarks/results/solver.json`.
 
 Each row has our seconds, the peer's seconds and their ratio, the objectives that both reached, the
-products with X, and the load average at the time. Kernels are timed interleaved, best of 5.
+products with X, and the load average at the time. Kernels are timed interleaved, best of 10.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def row(name, ours, peer=None, **rest):
     }
 
 
-def interleaved(functions: dict[str, Callable], repeats: int = 5) -> dict[str, float]:
+def interleaved(functions: dict[str, Callable], repeats: int = 10) -> dict[str, float]:
     """Return the best time of each function, all timed in turn after one warm-up."""
     best = dict.fromkeys(functions, np.inf)
     for repeat in range(repeats + 1):
