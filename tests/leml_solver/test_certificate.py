@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leml_solver import LOSSES, FrobeniusBall, Problem, TraceBall, certify, dual_bound, minimise
+from leml_solver.certificate import _dual_norm_from_above
 
 BALLS = pytest.mark.parametrize("make", [TraceBall, FrobeniusBall])
 EVERY = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES.keys())
@@ -195,3 +196,16 @@ def test_bad_arguments_are_named(call, error, message):
     problem = Problem.from_dense(LOSSES["squared"], np.ones((5, 3)), np.ones((5, 4)))
     with pytest.raises(error, match=message):
         call(problem)
+
+
+def test_the_dual_norm_is_bounded_from_above_where_its_terms_cancel():
+    """One feature, one label: the sum of x u in rational numbers, made nearly to cancel."""
+    rng = np.random.default_rng(22)
+    for _ in range(100):
+        x, u = rng.normal(size=(50, 1)), rng.normal(size=50)
+        u[-1] = -float(x[:-1, 0] @ u[:-1]) / x[-1, 0]
+        problem = Problem.from_dense(LOSSES["squared"], x, np.ones((50, 1)))
+        exact = sum(
+            Fraction(float(a)) * Fraction(float(b)) for a, b in zip(x[:, 0], u, strict=True)
+        )
+        assert Fraction(_dual_norm_from_above(problem, TraceBall(1.0), u)) >= abs(exact)
