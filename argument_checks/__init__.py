@@ -23,6 +23,7 @@ __all__ = [
     "positive",
     "positive_integer",
     "probability",
+    "truth_value",
 ]
 
 _Choice = TypeVar("_Choice")
@@ -60,6 +61,13 @@ def positive_integer(value: Any, name: str) -> int:
     if value < 1:
         raise ValueError(f"`{name}` must be at least 1, got {value!r}.")
     return int(value)
+
+
+def truth_value(value: Any, name: str) -> bool:
+    """Return `value` as a bool, which it must be: "no" and 0.0 are likelier mistakes than wishes."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"`{name}` must be True or False, got {value!r} ({type(value).__name__}).")
+    return bool(value)
 
 
 def probability(value: Any, name: str) -> float:

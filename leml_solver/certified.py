@@ -72,8 +72,9 @@ class Search:
 
     def run(self, start: Array, target: float) -> Point:
         """Return a point with a gap below target, or the best one found."""
-        warm = accelerate(self.model, self.ball, start, 1 / self.model.smoothness, _WARM_UP)
-        self.iterations += _WARM_UP
+        warm_up = min(_WARM_UP, self.max_iter)
+        warm = accelerate(self.model, self.ball, start, 1 / self.model.smoothness, warm_up)
+        self.iterations += warm_up
         best = point = self.at(warm)
         Y, waited, mark = point.Z, 0, point.gap
         while best.gap > target and self.iterations < self.max_iter and waited < _PATIENCE:

@@ -9,7 +9,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, generator, open_probability, positive, positive_integer
+from argument_checks import (
+    finite_array,
+    generator,
+    open_probability,
+    positive,
+    positive_integer,
+    truth_value,
+)
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -114,6 +121,7 @@ class IsotropicGaussian:
 
     def __post_init__(self) -> None:
         positive_integer(self.n_features, "n_features")
+        truth_value(self.normalised, "normalised")
 
     @property
     def _variance(self) -> float:

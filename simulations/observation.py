@@ -15,6 +15,7 @@ from argument_checks import (
     open_probability,
     positive_integer,
     probability,
+    truth_value,
 )
 
 Array = NDArray[np.float64]
@@ -80,6 +81,7 @@ class UniformLabels:
     def __post_init__(self) -> None:
         positive_integer(self.n_labels, "n_labels")
         positive_integer(self.labels_per_point, "labels_per_point")
+        truth_value(self.replace, "replace")
         if not self.replace and self.labels_per_point > self.n_labels:
             raise ValueError(
                 f"`labels_per_point` must not exceed the {self.n_labels} labels without "

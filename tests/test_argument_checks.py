@@ -55,6 +55,13 @@ def test_whole_numbers_are_not_guessed_from_others(value):
         checks.positive_integer(value, "n")
 
 
+@pytest.mark.parametrize("value", [1, 0.0, "no", None])
+def test_truth_values_are_not_guessed_from_others(value):
+    with pytest.raises(TypeError, match="True or False"):
+        checks.truth_value(value, "replace")
+    assert checks.truth_value(np.True_, "replace") is True
+
+
 def test_numpy_integers_are_whole_numbers():
     assert checks.positive_integer(np.int32(7), "n") == 7
 
