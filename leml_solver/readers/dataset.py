@@ -77,6 +77,37 @@ class Dataset:
             messages=self.messages,
         )
 
+    def split(self, name: str | None = None) -> tuple[Dataset, Dataset]:
+        """Return the rows for training and those for testing.
+
+        Parameters
+        ----------
+        name : str, optional
+            Prefix of the split, such as ``mulan`` for ``mulan_train_idx`` and ``mulan_test_idx``;
+            None is the default split, ``train_idx`` and ``test_idx``.
+
+        Raises
+        ------
+        ValueError
+            If there is no such split, a part of it is empty, or the parts share rows.
+        """
+        train, test = (self._part(name, part) for part in ("train", "test"))
+        shared = np.intersect1d(train, test).size
+        if shared or not train.size or not test.size:
+            raise ValueError(
+                f"the {name or 'default'} split must have training rows and other rows for "
+                f"testing, got {train.size} and {test.size} with {shared} in both."
+            )
+        return self.rows(train), self.rows(test)
+
+    def _part(self, name: str | None, part: str) -> NDArray[np.int64]:
+        """Return the row numbers of one part of a split."""
+        key = f"{part}_idx" if name is None else f"{name}_{part}_idx"
+        if key in self.splits:
+            return self.splits[key]
+        known = ", ".join(sorted(self.splits)) or "none"
+        raise ValueError(f"the data set has no rows {key}; row numbers there: {known}.")
+
 
 class _Pattern:
     """Column numbers of rows as they come, 4 bytes each."""
