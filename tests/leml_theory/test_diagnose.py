@@ -1,0 +1,433 @@
+"""A diagnosis knows the answer where there is one, and says what it cannot know."""
+
+import json
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from leml_solver.baselines import BinaryRelevanceClassifier
+from leml_theory.complexity import rademacher_averages
+from leml_theory.conditional import Observed, conditional_rademacher_averages
+from leml_theory.diagnose import main
+from leml_theory.diagnosis import diagnose, gap_bound
+from leml_theory.diagnosis import points as points_module
+from leml_theory.diagnosis.comparison import ModelFacts
+from leml_theory.diagnosis.features import feature_facts
+from leml_theory.diagnosis.labels import KnownLabels
+from leml_theory.diagnosis.models import FrobeniusLearner, TraceLearner, row_losses
+from leml_theory.diagnosis.page import page
+from leml_theory.diagnosis.points import Points
+from simulations.features import IsotropicGaussian
+from simulations.observation import UniformLabels
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))
+BIBTEX = DATA / "bibtex.npz"
+# Two sides of about this many standard errors differ by chance once in 10^4 comparisons.
+Z = 4.0
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def labels(n, L, seed=1, rate=0.3):
+    return (rng(seed).random((n, L)) < rate).astype(float)
+
+
+def low_rank_data(n=600, d=20, L=12, seed=2):
+    """Return centred Gaussian features and labels that hang together through one direction."""
+    random = rng(seed)
+    X = random.standard_normal((n, d)) / math.sqrt(d)
+    scores = X @ np.outer(random.standard_normal(d), random.choice([-1.0, 1.0], L))
+    return X, (scores + 0.5 * random.standard_normal((n, L)) > 0).astype(float)
+
+
+def saved(folder, X, Y, name="data.npz", **more):
+    path = folder / name
+    np.savez(path, X=X, Y=Y, **more)
+    return path
+
+
+# What the features promise
+
+
+def test_isotropic_gaussian_features_have_the_advantage_that_theory_knows():
+    n, d, L = 20000, 16, 25
+    X = rng().standard_normal((n, d)) / math.sqrt(d)
+    found = diagnose(X, labels(n, L), rng=rng(3), draws=60)
+    # the top eigenvalue of n Gaussian rows is within (1 + 2 sqrt(d/n))^2 of 1/d but for 1e-6
+    assert 1 <= found.raw.top_share * d <= (1 + 2 * math.sqrt(d / n)) ** 2
+    assert found.raw.moments.centred
+    world = rademacher_averages(IsotropicGaussian(d), UniformLabels(L), n, draws=400, rng=rng(4))
+    for ball, expected in world.items():
+        ours = found.raw.averages[ball]
+        # given the data the average is off by the sample's Sigma, by 1/sqrt(n d/2) of itself
+        slack = Z * (
+            math.hypot(ours.stderr, expected.stderr) + expected.value / math.sqrt(n * d / 2)
+        )
+        assert ours.value == pytest.approx(expected.value, abs=slack), ball
+    exact = math.sqrt(L / (2 * found.raw.top_share * d))  # P = 1/L
+    assert found.raw.theorem_4_advantage == pytest.approx(exact)
+    assert found.raw.advantage.value > 2
+
+
+@pytest.mark.parametrize("as_matrix", [np.asarray, sparse.csr_matrix])
+def test_features_on_one_line_gain_nothing(as_matrix):
+    X = np.outer(rng().standard_normal(200), rng(1).standard_normal(7))
+    found = diagnose(as_matrix(X), labels(200, 9), rng=rng())
+    for facts in (found.raw, found.centred):
+        # V has rank one: its two norms are equal up to rounding of squares
+        assert facts.advantage.value == pytest.approx(1, abs=1e-7)
+        assert facts.top_share == pytest.approx(1, abs=1e-9)
+        assert facts.ceiling == pytest.approx(1, abs=1e-9)
+    assert "gains nearly nothing" in " ".join(found.sentences())
+
+
+@pytest.mark.parametrize("as_matrix", [np.asarray, sparse.csr_array])
+def test_constant_features_gain_nothing_and_nothing_is_left_after_centring(as_matrix):
+    found = diagnose(as_matrix(np.tile([0.1, 3.0, 0.7], (50, 1))), labels(50, 4), rng=rng())
+    assert found.centred is None
+    assert found.raw.mean_share == pytest.approx(1)
+    assert found.raw.advantage.value == pytest.approx(1, abs=1e-7)
+    assert found.record()["centred"] is None
+    assert "All points are equal" in " ".join(found.sentences())
+    assert "as they are" in page(found)
+
+
+def test_nonnegative_features_lose_the_advantage_and_centring_restores_it():
+    n, d = 3000, 64
+    X = np.abs(rng().standard_normal((n, d))) / math.sqrt(d)
+    found = diagnose(X, labels(n, 64), rng=rng(1))
+    raw, centred = found.raw, found.centred
+    assert raw.nonnegative
+    assert not raw.moments.centred
+    # the mean of |g| is sqrt(2/pi): its square is the share of the mean, and all but sigma_1
+    assert raw.mean_share == pytest.approx(2 / math.pi, abs=0.02)
+    assert raw.top_share == pytest.approx(2 / math.pi + (1 - 2 / math.pi) / d, abs=0.02)
+    assert raw.advantage.value < 1.3
+    assert centred.moments.centred
+    assert centred.advantage.value > 3
+    # |g| - E|g| is isotropic: 1/(sqrt(1/d) + sqrt(1/L)) = 4 up to edge corrections
+    assert centred.advantage.value == pytest.approx(4, rel=0.1)
+
+
+def test_moments_hold_the_scales_of_the_definitions():
+    X = rng().standard_normal((40, 3)) + 1
+    facts = diagnose(X, labels(40, 5), rng=rng()).raw
+    second = np.mean(np.square(X).sum(axis=1))
+    assert facts.moments.second_moment == pytest.approx(second)
+    assert facts.moments.top_eigenvalue == pytest.approx(np.linalg.eigvalsh(X.T @ X / 40)[-1])
+    assert facts.moments.radius == pytest.approx(np.linalg.norm(X, axis=1).max())
+    assert facts.moments.proxy == pytest.approx(facts.moments.radius**2)
+    assert facts.bounds["theorem_3"].value == pytest.approx(math.sqrt(second / 40))
+    ours = facts.averages["frobenius"]
+    assert ours.value - Z * ours.stderr <= facts.bounds["theorem_3"].value
+
+
+@pytest.mark.parametrize("side", [1, 1024])
+def test_sparse_features_are_centred_implicitly(side, monkeypatch):
+    monkeypatch.setattr(points_module, "_DENSE_SIDE", side)  # 1: Lanczos, 1024: decompositions
+    X = np.where(rng().random((60, 30)) < 0.3, rng(1).random((60, 30)), 0)
+    dense, hidden = Points.of(X).centred(), Points.of(sparse.csr_matrix(X)).centred()
+    assert dense.shift is None
+    assert hidden.shift is not None
+    S = KnownLabels.of(labels(60, 8)).sign_matrix(rng(2))
+    V = S @ (X - X.mean(axis=0))
+    expected = np.linalg.norm(V, 2), np.linalg.norm(V)
+    for points in (dense, hidden):
+        assert points.signed_norms(S, rng()) == pytest.approx(expected)
+        assert points.second_moment() == pytest.approx(np.trace(np.cov(X.T, bias=True)))
+        top = np.linalg.eigvalsh(np.cov(X.T, bias=True))[-1]
+        assert points.top_eigenvalue(rng()) == pytest.approx(top)
+        radius = np.linalg.norm(X - X.mean(axis=0), axis=1).max()
+        assert points.radius() == pytest.approx(radius)
+
+
+def test_the_law_of_the_signs_is_that_of_the_conditional_averages():
+    X, Y = rng().standard_normal((80, 6)), labels(80, 10)
+    Y[rng(1).random(Y.shape) < 0.6] = np.nan
+    known = KnownLabels.of(Y)
+    ours, _ = feature_facts(Points.of(X), known, draws=400, rng=rng(2))
+    rows, columns = np.nonzero(np.isfinite(Y))
+    data = Observed(X, rows, columns, np.ones(rows.size), 10, rows.size / 80)
+    theirs = conditional_rademacher_averages(data, draws=400, rng=rng(3))
+    for ball, expected in theirs.items():
+        slack = Z * math.hypot(expected.stderr, ours.averages[ball].stderr)
+        assert ours.averages[ball].value == pytest.approx(expected.value, abs=slack)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_averages_lie_below_every_valid_bound_and_the_ceiling(seed):
+    random = rng(seed)
+    X = random.gamma(0.5, size=(300, 12)) * random.gamma(0.5, size=12)
+    found = diagnose(X, labels(300, 9), rng=random, draws=60)
+    for facts in (found.raw, found.centred):
+        average = facts.averages["trace"]
+        valid = [bound for bound in facts.bounds.values() if bound.valid]
+        assert {"theorem_3", "matrix_bernstein", "sub_gaussian_net"} <= {b.name for b in valid}
+        for bound in valid:
+            assert average.value - Z * average.stderr <= bound.value, bound.name
+        assert facts.promised_advantage >= 1
+        # means of norms are below root mean squares by their own spread, a few per cent here
+        assert 1 <= facts.advantage.value <= 1.1 * facts.ceiling
+
+
+# Which labels are observed
+
+
+def test_full_labels_are_seen_uniformly():
+    found = diagnose(rng().standard_normal((30, 4)), labels(30, 8), rng=rng())
+    assert found.labels.fixed
+    assert found.labels.labels_per_point == 8
+    assert found.labels.probability_range == (1 / 8, 1 / 8)
+    assert found.labels.cardinality == pytest.approx(labels(30, 8).sum(axis=1).mean())
+    assert found.labels.largest_frequency == pytest.approx(labels(30, 8).mean(axis=0).max())
+
+
+def test_hidden_labels_leave_the_same_number_at_every_point():
+    known = KnownLabels.of(labels(50, 10)).with_hidden(0.3, rng())
+    np.testing.assert_array_equal(known.counts, 3)
+    assert known.facts.fixed
+    full = labels(50, 10)
+    shown = known.mask.toarray()
+    np.testing.assert_array_equal(known.Y.toarray(), np.where(shown, full, 0))
+
+
+def test_hiding_more_of_missing_labels_keeps_some_of_those_that_are_known():
+    Y = labels(40, 10)
+    Y[rng(1).random(Y.shape) < 0.5] = np.nan
+    before = KnownLabels.of(Y)
+    after = before.with_hidden(0.5, rng(2))
+    np.testing.assert_array_equal(
+        after.counts, np.maximum(1, np.rint(0.5 * before.counts)) * (before.counts > 0)
+    )
+    assert not (after.mask.toarray() & ~before.mask.toarray()).any()
+
+
+def test_labels_never_observed_are_left_out_and_uneven_numbers_are_said():
+    X, Y = rng().standard_normal((60, 4)), labels(60, 6)
+    Y[:, 2] = np.nan
+    Y[0, 0] = np.nan
+    found = diagnose(X, Y, rng=rng(), test=(X, labels(60, 6, seed=5)))
+    assert (found.unobserved, found.n_labels) == (1, 5)
+    assert not found.labels.fixed
+    assert not found.gap_bounds["trace"].valid
+    text = " ".join(found.sentences())
+    assert "1 labels without any observed entry" in text
+    assert "different numbers of labels" in text
+
+
+# What is measured
+
+
+def test_the_trace_norm_is_better_where_labels_share_one_direction():
+    X, Y = low_rank_data(2600)
+    train, test = slice(0, 600), slice(600, None)
+    found = diagnose(X[train], Y[train], rng=rng(), test=(X[test], Y[test]), observed=0.25)
+    for compared in (found.measured, found.measured_centred):
+        assert compared.risk_difference.value > Z * compared.risk_difference.stderr
+        assert compared.trace.gap < compared.frobenius.gap
+        assert compared.trace.test_risk < compared.zero_risk
+        assert not compared.trace.at_end
+        expected = compared.frobenius.test_risk - compared.trace.test_risk
+        assert compared.risk_difference.value == pytest.approx(expected)
+    norm, average = found.measured.trace.norm, found.raw.averages["trace"].value
+    assert found.scaled_averages["trace"] == pytest.approx(norm * average)
+    text = " ".join(found.sentences())
+    assert "trace better" in text
+    assert "lower with the trace norm" in text
+    assert "trace better by" in page(found)
+
+
+def test_risks_are_averages_over_observed_labels_with_half_squares():
+    X, Y = low_rank_data(50)
+    Y[rng(1).random(Y.shape) < 0.3] = np.nan
+    known = KnownLabels.of(Y)
+    model = FrobeniusLearner(intercept=True).fit(X, known, 1.0)
+    made = row_losses(model, X, known)
+    errors = 0.5 * np.square(Y - model.scores(X))
+    assert made.losses.mean() == pytest.approx(np.nanmean(errors))
+    best = np.where(np.isnan(Y), -np.inf, model.scores(X)).argmax(axis=1)
+    np.testing.assert_array_equal(made.right, Y[np.arange(50), best])
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_path_of_ridge_solutions_is_binary_relevance(intercept):
+    X, Y = low_rank_data(80)
+    learner = FrobeniusLearner(intercept)
+    for penalty in (0.1, 3.0):
+        ours = learner.fit(X, KnownLabels.of(Y), penalty)
+        theirs = BinaryRelevanceClassifier(penalty=penalty, fit_intercept=intercept).fit(X, Y)
+        # theirs stops at a gradient of 1e-4 of that at the start
+        np.testing.assert_allclose(ours.W, theirs.Z_, atol=1e-3)
+        np.testing.assert_allclose(ours.offset, theirs.intercept_, atol=1e-3)
+
+
+def test_the_trace_learner_ends_near_the_minimum():
+    X, Y = low_rank_data(200)
+    known, learner = KnownLabels.of(Y), TraceLearner(False, rng())
+    for penalty in learner.penalties(X, known):
+        model = learner.fit(X, known, float(penalty))
+        gradient = X.T @ (Y - X @ model.W @ model.H.T)
+        # at a minimum no singular value of the gradient exceeds the penalty; tol is 1e-4
+        assert np.linalg.norm(gradient, 2) <= 1.05 * penalty
+        assert model.norm == pytest.approx(np.linalg.norm(model.W @ model.H.T, "nuc"))
+
+
+def test_the_bound_on_the_gap_is_for_the_next_power_of_two_and_every_such_radius():
+    X, Y = low_rank_data(100)
+    facts = diagnose(X, Y, rng=rng()).raw
+    model = ModelFacts(1.0, False, 2.5, 0.1, 0.2, 0.5)
+    bound, at_four = (gap_bound(facts, "trace", replace(model, norm=v)) for v in (2.5, 4.0))
+    assert bound.valid
+    assert bound == at_four
+    R, n = facts.moments.radius, 100
+    average = facts.averages["trace"].value + 3 * facts.averages["trace"].stderr
+    concentration = 1.5 * (4 * R + 1) ** 2 * math.sqrt(math.log(2 * 64 / 0.05) / (2 * n))
+    assert bound.value == pytest.approx(2 * (4 * R + 1) * 4 * average + concentration)
+    assert not gap_bound(diagnose(X, Y, rng=rng(), draws=5).raw, "trace", model).valid
+
+
+def test_a_record_goes_through_json_and_repeats_with_the_seed():
+    X, Y = low_rank_data(120)
+    made = [
+        diagnose(X[:80], Y[:80], rng=rng(7), test=(X[80:], Y[80:]), draws=5).record()
+        for _ in range(2)
+    ]
+    text = json.dumps(made[0], allow_nan=False)
+    assert json.loads(text) == made[0] == made[1]
+    assert made[0]["measured"]["trace"]["gap"] == pytest.approx(
+        made[0]["measured"]["trace"]["test_risk"] - made[0]["measured"]["trace"]["train_risk"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.zeros((6, 2))}, "must have a feature that is not zero"),
+        ({"X": np.full((6, 2), np.nan)}, "must be finite"),
+        ({"X": np.full((6, 2), 1e60)}, "rescale it"),
+        ({"X": np.ones((5, 2))}, "one row a point, got 5 and 6"),
+        ({"Y": np.full((6, 3), 0.5)}, "labels in"),
+        ({"Y": np.full((6, 3), np.nan)}, "must have an observed label"),
+        ({"Y": np.zeros((6, 0))}, "must not be empty"),
+        ({"observed": 0.0}, r"`observed` must lie in \(0, 1\]"),
+        ({"draws": 1}, "at least 2"),
+        ({"test": (np.ones((4, 3)), np.ones((4, 3)))}, "4 rows of 3 and 3"),
+        ({"test": (np.ones((1, 2)), np.ones((1, 3)))}, "at least 2 rows"),
+    ],
+)
+def test_bad_input_is_refused_with_a_reason(change, message):
+    X, Y = np.arange(12.0).reshape(6, 2), labels(6, 3)
+    arguments = {"X": X, "Y": Y, "rng": rng(), **change}
+    with pytest.raises(ValueError, match=message):
+        diagnose(**arguments)
+
+
+def test_labels_without_a_positive_and_rows_without_features_are_no_reason_to_fail():
+    X = sparse.csr_array(np.vstack([np.eye(4), np.zeros((4, 4))]))
+    found = diagnose(X, np.zeros((8, 3)), rng=rng(), test=(X[4:], np.zeros((4, 3))))
+    assert found.measured.trace.test_risk == pytest.approx(0, abs=1e-12)
+    assert found.gap_bounds["trace"].valid
+    assert "no clear difference in test risk" in found.sentences()[-1]
+
+
+def test_a_seed_is_not_a_generator():
+    with pytest.raises(TypeError, match="default_rng"):
+        diagnose(np.ones((4, 2)), labels(4, 3), rng=0)
+
+
+# The command
+
+
+def test_the_command_prints_a_page_and_writes_its_files(tmp_path, capsys):
+    X, Y = low_rank_data(150)
+    path = saved(tmp_path, X, Y, train_idx=np.arange(100), test_idx=np.arange(100, 150))
+    assert main(["--data", str(path), "--out", str(tmp_path / "out"), "--draws", "5"]) == 0
+    printed = capsys.readouterr()
+    assert "100 of 150 (split: default)" in printed.out
+    assert "In short:" in printed.out
+    assert "fitting the trace norm" in printed.err
+    folder = tmp_path / "out"
+    assert (folder / "diagnosis.txt").read_text() == printed.out
+    assert json.loads((folder / "diagnosis.json").read_text())["n"] == 100
+    assert (folder / "advantage.png").read_bytes()[:4] == b"\x89PNG"
+    assert (folder / "advantage.svg").read_text().startswith("<?xml")
+
+
+def test_the_command_prints_json_alone_and_fits_nothing_if_asked(tmp_path, capsys):
+    path = tmp_path / "toy.svm"
+    path.write_text("".join(f"{i % 3} 1:{i + 1} {2 + i % 2}:1\n" for i in range(30)))
+    assert main(["--data", str(path), "--no-fit", "--json", "--quiet"]) == 0
+    printed = capsys.readouterr()
+    record = json.loads(printed.out)
+    assert (record["n"], record["n_labels"], record["measured"]) == (30, 3, None)
+    assert printed.err == ""
+
+
+def test_rows_are_held_out_at_random_where_the_file_has_no_split(tmp_path, capsys):
+    path = saved(tmp_path, *low_rank_data(60))
+    options = ["--data", str(path), "--quiet", "--draws", "3", "--json"]
+    rows = []
+    for split in ([], ["--split", "0.5"], ["--split", "all"]):
+        assert main([*options, *split]) == 0
+        record = json.loads(capsys.readouterr().out)
+        rows.append((record["n"], record["measured"] is None))
+    assert rows == [(48, False), (30, False), (60, True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (None, [], "cannot be read"),
+        (b"", [], "empty file"),
+        (b"PK\x03\x04 and nothing more", [], "not a sound npz"),
+        (b"0 1:nan\n", [], "line 1"),
+        (b"0 1:1\n1 1:2\n", ["--split", "1.5"], "strictly between 0 and 1"),
+        (b"0 1:1\n1 1:2\n", ["--split", "mulan"], "no rows mulan_train_idx"),
+        (b"0 1:1\n1 1:2\n", ["--observed", "2", "--no-fit"], "`observed` must lie in"),
+        (b"0 1:1\n1 1:2\n", ["--seed", "-1"], "must not be negative"),
+        (b"0 1:1\n1 1:2\n", [], "too few to hold some out"),
+        (b"0 1:1\n1 1:2\n0 1:3\n", [], "at least 4 rows"),
+    ],
+)
+def test_bad_files_and_options_are_one_line_and_status_2(
+    tmp_path, capsys, content, options, message
+):
+    path = tmp_path / "bad"
+    if content is not None:
+        path.write_bytes(content)
+    assert main(["--data", str(path), "--quiet", *options]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_an_output_folder_that_cannot_be_made_is_said_before_the_work(tmp_path, capsys):
+    path = saved(tmp_path, *low_rank_data(20))
+    assert main(["--data", str(path), "--out", str(path / "inside")]) == 2
+    assert "cannot be made" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not BIBTEX.is_file(), reason="needs bibtex.npz in LEML_DATA")
+def test_bibtex_gains_half_of_what_it_would_when_centred(capsys):
+    assert main(["--data", str(BIBTEX), "--no-fit", "--json", "--quiet"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["n"], record["n_features"], record["n_labels"]) == (4880, 1836, 159)
+    raw, centred = record["raw"], record["centred"]
+    assert raw["setting"]["moments"]["second_moment"] == pytest.approx(68.7408, abs=1e-4)  # 0/1
+    assert raw["nonnegative"]
+    assert raw["top_share"] == pytest.approx(0.2243, abs=1e-4)
+    assert centred["top_share"] == pytest.approx(0.0453, abs=1e-4)
+    # standard errors of 0.02 and 0.04
+    assert raw["advantage"]["value"] == pytest.approx(2.08, abs=Z * 0.02)
+    assert centred["advantage"]["value"] == pytest.approx(4.41, abs=Z * 0.04)
+    failures = " ".join(raw["bounds"]["paper_route"]["failures"])
+    assert "not centred" in failures
+    assert "needs n >" in failures
