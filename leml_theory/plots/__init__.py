@@ -5,20 +5,46 @@ Each picture is one call::
     frame = pandas.read_csv("results/results.csv")
     figure = plot_experiment(frame, "X3")
     save_figure(figure, "results", "X3")
+
+The pictures load seaborn, so they are imported when first asked for; `describe_axes` does not.
 """
 
-from leml_theory.plots.pictures import (
-    plot_experiment,
-    plot_risk_against_labels,
-    plot_risk_against_n,
-    plot_series,
-)
-from leml_theory.plots.style import save_figure
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from leml_theory.plots.description import describe_axes
+
+if TYPE_CHECKING:
+    from leml_theory.plots.pictures import (
+        plot_experiment,
+        plot_risk_against_labels,
+        plot_risk_against_n,
+        plot_series,
+    )
+    from leml_theory.plots.style import save_figure
 
 __all__ = [
+    "describe_axes",
     "plot_experiment",
     "plot_risk_against_labels",
     "plot_risk_against_n",
     "plot_series",
     "save_figure",
 ]
+
+_WHERE = {
+    "plot_experiment": "pictures",
+    "plot_risk_against_labels": "pictures",
+    "plot_risk_against_n": "pictures",
+    "plot_series": "pictures",
+    "save_figure": "style",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a picture when it is first asked for."""
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

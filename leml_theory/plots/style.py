@@ -100,6 +100,9 @@ def picture_style() -> Iterator[None]:
         matplotlib.rcdefaults()
         with seaborn.axes_style("ticks"), matplotlib.rc_context(_SETTINGS):
             yield
+            interactive = matplotlib.is_interactive()
+    # A notebook turns this on with its first figure; turned back, later figures would not be shown.
+    matplotlib.interactive(interactive)
 
 
 def save_figure(figure: Figure, folder: str | Path, name: str) -> list[Path]:

@@ -28,7 +28,7 @@ from leml_theory.plots import (
     save_figure,
 )
 from leml_theory.plots.catalogue import PICTURES
-from leml_theory.plots.style import GREY, LOOKS
+from leml_theory.plots.style import GREY, LOOKS, picture_style
 from leml_theory.plots.ticks import log_places, number
 from leml_theory.plots.validity import refusals, short_reason
 
@@ -339,3 +339,13 @@ def test_ticks_are_few_and_inside(span):
     places = log_places(3e-4, 3e-4 * span, 6)
     assert 2 <= len(places) <= 6
     assert all(3e-4 <= place <= 3e-4 * span for place in places)
+
+
+def test_the_style_leaves_a_notebook_interactive():
+    """The first figure of a notebook turns this on while it is drawn; the second was not shown."""
+    try:
+        with picture_style():
+            matplotlib.interactive(True)
+        assert matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(False)
