@@ -4,39 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import expit
-from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
-
 from leml_solver.alternating import AlternatingOptions
 from leml_solver.estimator_base import LowRankEstimator
 from leml_solver.kernel import Kernel
 from leml_solver.losses import Loss
 from leml_solver.metrics import loss_threshold
-from leml_solver.scoring import row_blocks, top_k
+from leml_solver.scored_classifier import Probabilities
 from leml_solver.targets import class_targets
-from leml_solver.truth import Truth
 
 __all__ = ["LEMLClassifier"]
 
-Array = NDArray[Any]
 
-
-def _has_probabilities(estimator: LEMLClassifier) -> bool:
-    """Whether the loss has a probability to each score; says which loss has."""
-    if getattr(estimator.loss, "name", estimator.loss) != "logistic":
-        raise AttributeError(
-            f"predict_proba needs loss='logistic', got {estimator.loss!r}: other losses do not "
-            "estimate probabilities."
-        )
-    return True
-
-
-class LEMLClassifier(ClassifierMixin, LowRankEstimator):  # type: ignore[misc]
+class LEMLClassifier(Probabilities, LowRankEstimator):
     r"""Low-rank multi-label classifier; labels may be missing.
 
     Minimises :math:`\sum_{(i,l) \in \Omega} \ell(y_{il}, x_i^T W h_l) + \frac{\mu}{2}
@@ -161,104 +140,6 @@ class LEMLClassifier(ClassifierMixin, LowRankEstimator):  # type: ignore[misc]
         self
         """
         checked = self._checked(X, reset=True)
-        targets = class_targets(y, mask)
-        self._fit_targets(checked, targets, self.loss)
-        self.classes_, self.threshold_ = targets.classes, loss_threshold(self.loss)
+        self._fit_targets(checked, class_targets(y, mask), self.loss)
+        self.threshold_ = loss_threshold(self.loss)
         return self
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the score of each label, above 0 where it is predicted.
-
-        Returns
-        -------
-        (n, L) array or DataFrame
-            (n,) for a vector of two classes, whose second one has scores above 0.
-        """
-        scores = self._all_scores(X)
-        return scores.ravel() if self.target_kind_ == "binary" else self._framed(scores, X)
-
-    def predict(self, X: Any) -> Any:
-        """Return the labels with a score above 0, or the class of largest score.
-
-        Returns
-        -------
-        (n, L) array, DataFrame or CSR matrix like the labels in `fit`; (n,) array for classes
-        """
-        check_is_fitted(self)
-        if self.target_kind_ == "multiclass":
-            return self.classes_[self.predict_topk(X, 1).ravel()]
-        if self.sparse_output_:
-            return self._sparse_predictions(X)
-        predicted = self.classes_[(self._all_scores(X) > 0).astype(np.intp)]
-        return predicted.ravel() if self.target_kind_ == "binary" else self._framed(predicted, X)
-
-    def _sparse_predictions(self, X: Any) -> Any:
-        """Return predictions as a CSR matrix, made block by block."""
-        scores = self._block_scores(self._checked(X))
-        parts = [sparse.csr_matrix(scores.block(*ends) > 0) for ends in row_blocks(scores.shape)]
-        return sparse.vstack(parts, format="csr", dtype=self.classes_.dtype)
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Any:
-        """Return probabilities, for the logistic loss.
-
-        Returns
-        -------
-        (n, L) array or DataFrame
-            Probability of each label. For a vector of C classes, (n, C) rows that sum to one.
-        """
-        scores = self._all_scores(X)
-        positive = expit(scores, out=scores)
-        if self.target_kind_ == "multilabel":
-            return self._framed(positive, X)
-        if self.target_kind_ == "binary":
-            return np.hstack([1 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        total[total == 0] = 1
-        return positive / total
-
-    def predict_topk(self, X: Any, k: int = 5, *, return_scores: bool = False) -> Any:
-        """Return the k labels of largest score in each row, best first, without n x L memory.
-
-        Parameters
-        ----------
-        X : (n, d) array, DataFrame or sparse matrix
-            Features.
-        k : int
-            At most L.
-        return_scores : bool
-            Return the scores as well.
-
-        Returns
-        -------
-        labels : (n, k) int array
-            Numbers of labels; of equal scores the lower number comes first.
-        scores : (n, k) array
-            Only if asked for.
-        """
-        check_is_fitted(self)
-        labels, scores = top_k(self._block_scores(self._checked(X)), k)
-        return (labels, scores) if return_scores else labels
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return accuracy: the share of rows whose observed labels are all predicted rightly.
-
-        That is scikit-learn's convention, and strict; see `leml_solver.scorers` for others.
-        """
-        check_is_fitted(self)
-        if self.target_kind_ != "multilabel" or sample_weight is not None:
-            return float(super().score(X, y, sample_weight))
-        scores = self._block_scores(self._checked(X))
-        truth, right, counted = Truth.of(y, shape=scores.shape), 0, 0
-        for ends in row_blocks(scores.shape):
-            known = truth.block(*ends)
-            wrong = (known >= 0) & ((scores.block(*ends) > 0) != (known == 1))
-            seen = (known >= 0).any(axis=1)
-            right += int((seen & ~wrong.any(axis=1)).sum())
-            counted += int(seen.sum())
-        return right / counted if counted else float("nan")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags

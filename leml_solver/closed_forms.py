@@ -37,9 +37,14 @@ class Compression:
     singular_values: Array
     M: Array
 
-    def predictor(self, M: Array) -> Array:
-        """Return the Z of least norm with U^T X Z = M."""
-        return np.asarray(self.V @ (M / self.singular_values[:, None]))
+    def predictor(self, M: Array, ridge: float = 0.0) -> Array:
+        r"""Return the minimiser of :math:`\|U^T X Z - M\|_F^2 + ridge \|Z\|_F^2`, of least norm."""
+        sigma = self.singular_values
+        return np.asarray(self.V @ (M / (sigma + ridge / sigma)[:, None]))
+
+    def fitted(self, ridge: float = 0.0) -> Array:
+        """Return the (r, L) matrix whose squares are what regression with a ridge explains of Y."""
+        return np.asarray(self.M / np.sqrt(1 + ridge / np.square(self.singular_values))[:, None])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,10 +133,15 @@ def cplst(X: Any, Y: Any, rank: int, *, centre: bool = False) -> CPLST:
         )
     means = Y.mean(axis=0) if centre else np.zeros(Y.shape[1])
     problem = compress(X, Y - means)
-    # All L right singular vectors: M may have fewer rows than the rank asks for columns.
-    _, _, right = _svd(problem.M, full=rank > min(problem.M.shape))
-    H = np.ascontiguousarray(right[:rank].T)
+    H = label_directions(problem.M, rank)
     return CPLST(problem.predictor(problem.M @ H), H, means)
+
+
+def label_directions(M: Array, rank: int) -> Array:
+    """Return the (L, k) orthonormal columns that keep most of the rows of M (r, L), k <= L."""
+    # All L right singular vectors: M may have fewer rows than the rank asks for columns.
+    _, _, right = _svd(M, full=rank > min(M.shape))
+    return np.ascontiguousarray(right[:rank].T)
 
 
 def compress(X: Any, Y: Any) -> Compression:

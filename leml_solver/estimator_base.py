@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,8 @@ from argument_checks import positive_integer
 from leml_solver.alternating import AlternatingOptions, FactorResult, fit_factors
 from leml_solver.kernel import fit_kernel_factors
 from leml_solver.losses import Loss
+from leml_solver.random_states import solver_seed
+from leml_solver.scored_classifier import Scored, check_rows, warn_unobserved
 from leml_solver.scoring import BlockScores
 from leml_solver.targets import Targets
 
@@ -24,7 +25,7 @@ __all__ = ["LowRankEstimator"]
 Array = NDArray[Any]
 
 
-class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class LowRankEstimator(Scored, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fit Z = W H^T by alternating minimisation; the parts that do not depend on the task.
 
     Paper: Equation (5).
@@ -84,15 +85,12 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _fit_targets(self, X: Any, targets: Targets, loss: str | Loss) -> None:
         """Fit the factors to checked data and keep them."""
-        if X.shape[0] != targets.n_rows:
-            raise ValueError(
-                f"`X` and `y` must have one row a point, got {X.shape[0]} and {targets.n_rows}."
-            )
-        self._warn_unobserved(targets)
+        check_rows(X, targets)
+        self.unobserved_labels_ = warn_unobserved(targets.labels)
         arguments: dict[str, Any] = {
             "penalty": self.penalty,
             "loss": loss,
-            "random_state": _seed(self.random_state),
+            "random_state": solver_seed(self.random_state),
             "options": self._solver_options(),
         }
         rank, L = positive_integer(self.rank, "rank"), targets.labels.shape[1]
@@ -124,18 +122,6 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             progress=bool(self.verbose),
         )
 
-    def _warn_unobserved(self, targets: Targets) -> None:
-        """Say which labels have no observed entry, and keep their numbers."""
-        self.unobserved_labels_ = targets.labels.unobserved_labels
-        if count := self.unobserved_labels_.size:
-            shown = ", ".join(map(str, self.unobserved_labels_[:5]))
-            warnings.warn(
-                f"{count} labels have no observed entry (columns {shown}{', ...' * (count > 5)}); "
-                "their scores mean nothing. They are listed in `unobserved_labels_`.",
-                UserWarning,
-                stacklevel=4,
-            )
-
     def _keep(self, result: FactorResult, targets: Targets) -> None:
         """Store what was fitted."""
         self.W_, self.H_ = result.W, result.H
@@ -146,8 +132,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.objective_ = result.objective
         self.trace_, self.status_ = result.trace, result.status
         self.certificate_ = result.certificate
-        self.target_kind_, self.sparse_output_ = targets.kind, targets.sparse
-        self.label_names_ = targets.names
+        self._keep_targets(targets)
 
     def _latent(self, X: Any) -> Array:
         """Return X W for checked X, with the kernel in place of X if there is one."""
@@ -165,28 +150,3 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return scores
 
         return BlockScores(block, (X.shape[0], self.H_.shape[0]))
-
-    def _all_scores(self, X: Any) -> Array:
-        """Return the scores of all rows and labels in one array."""
-        check_is_fitted(self)
-        checked = self._checked(X)
-        return self._block_scores(checked).block(0, checked.shape[0])
-
-    def _framed(self, values: Array, X: Any) -> Any:
-        """Return a DataFrame if the labels were one, with the rows' names of X if it has some."""
-        if self.label_names_ is None:
-            return values
-        from pandas import DataFrame
-
-        return DataFrame(values, index=getattr(X, "index", None), columns=self.label_names_)
-
-
-def _seed(random_state: Any) -> int | np.random.Generator:
-    """Return scikit-learn's random_state as the solver takes it."""
-    if random_state is None:
-        return np.random.default_rng()
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    return int(random_state)

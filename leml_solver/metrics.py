@@ -20,7 +20,9 @@ from leml_solver.truth import Truth
 
 __all__ = [
     "MultiLabelMetrics",
+    "RowMetrics",
     "average_auc",
+    "evaluate_rows",
     "evaluate_scores",
     "hamming_loss",
     "loss_threshold",
@@ -54,6 +56,26 @@ class MultiLabelMetrics:
     n_rows: int
     n_auc_rows: int
     n_observed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowMetrics:
+    """The metrics of each row, for paired comparisons of two sets of scores.
+
+    Attributes
+    ----------
+    top_k : dict of int to (n,) array
+        Share of positives among the K best-scored observed labels; 0 where none is observed.
+    auc : (n,) array
+        NaN where a row has no positive or no negative observed label.
+    observed, errors : (n,) int arrays
+        Observed entries, and those on the wrong side of the threshold.
+    """
+
+    top_k: dict[int, Array]
+    auc: Array
+    observed: Array
+    errors: Array
 
 
 def loss_threshold(loss: str | Loss) -> float:
@@ -110,13 +132,42 @@ def evaluate_scores(
     -------
     MultiLabelMetrics
     """
-    made = scores if hasattr(scores, "block") else DenseScores(_matrix(scores))
-    depths = _depths(ks, made.shape[1])
-    truth = Truth.of(Y, mask, shape=made.shape)
+    made, depths, truth = _checked(Y, scores, ks, mask)
     tally = _Tally(max(depths, default=0), float(threshold))
     for start, stop in row_blocks(made.shape, max_bytes):
         tally.add(made.block(start, stop), truth.block(start, stop))
     return tally.metrics(depths)
+
+
+def evaluate_rows(
+    Y: Any,
+    scores: Array | Scores,
+    *,
+    ks: Sequence[int] = (1, 3, 5),
+    threshold: float = 0.0,
+    mask: Any = None,
+) -> RowMetrics:
+    """Return the metrics of every row, of which `evaluate_scores` returns the averages.
+
+    Parameters
+    ----------
+    Y, scores, ks, threshold, mask
+        As in `evaluate_scores`.
+
+    Returns
+    -------
+    RowMetrics
+
+    Paper: Section 5.
+    """
+    made, depths, truth = _checked(Y, scores, ks, mask)
+    depth = max(depths, default=0)
+    blocks = [
+        _judged(made.block(*ends), truth.block(*ends), (depth, float(threshold)))
+        for ends in row_blocks(made.shape)
+    ]
+    precision, auc, counts = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return RowMetrics({k: precision[:, k - 1] for k in depths}, auc, counts[:, 0], counts[:, 1])
 
 
 def top_k_accuracy(
@@ -155,6 +206,14 @@ def average_auc(
     return evaluate_scores(Y, scores, ks=(), mask=mask, max_bytes=max_bytes).auc
 
 
+def _checked(
+    Y: Any, scores: Array | Scores, ks: Sequence[int], mask: Any
+) -> tuple[Scores, tuple[int, ...], Truth]:
+    """Return scores, depths and truth that belong together."""
+    made: Any = scores if hasattr(scores, "block") else DenseScores(_matrix(scores))
+    return made, _depths(ks, made.shape[1]), Truth.of(Y, mask, shape=made.shape)
+
+
 def _matrix(scores: Any) -> Array:
     """Return scores as a matrix of numbers."""
     values = np.asarray(scores)
@@ -176,6 +235,20 @@ def _depths(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
     return depths
 
 
+def _judged(
+    scores: Array, truth: NDArray[np.int8], how: tuple[int, float]
+) -> tuple[Array, Array, Array]:
+    """Return precisions at 1, 2, ..., AUC, and (observed, wrong) entries of each row of a block."""
+    depth, threshold = how
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    if np.isnan(scores).any():
+        raise ValueError("`scores` must not contain NaN: such labels cannot be ranked.")
+    precision, auc = np.empty((scores.shape[0], depth)), np.empty(scores.shape[0])
+    counts = np.empty((scores.shape[0], 2), dtype=np.int64)
+    judge(scores, truth, threshold, precision, auc, counts)
+    return precision, auc, counts
+
+
 class _Tally:
     """Sums over the blocks seen so far."""
 
@@ -187,13 +260,7 @@ class _Tally:
 
     def add(self, scores: Array, truth: NDArray[np.int8]) -> None:
         """Take in one block."""
-        scores = np.ascontiguousarray(scores, dtype=np.float64)
-        if np.isnan(scores).any():
-            raise ValueError("`scores` must not contain NaN: such labels cannot be ranked.")
-        precision = np.empty((scores.shape[0], self.precision.size))
-        auc = np.empty(scores.shape[0])
-        counts = np.empty((scores.shape[0], 2), dtype=np.int64)
-        judge(scores, truth, self.threshold, precision, auc, counts)
+        precision, auc, counts = _judged(scores, truth, (self.precision.size, self.threshold))
         seen, ranked = counts[:, 0] > 0, ~np.isnan(auc)
         self.precision += precision[seen].sum(axis=0)
         self.auc += float(auc[ranked].sum())

@@ -1,0 +1,106 @@
+"""What every method that LEML is compared with shares: data in, scores out."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from leml_solver.labels import Labels
+from leml_solver.scored_classifier import ScoredClassifier, check_rows, warn_unobserved
+from leml_solver.scoring import BlockScores
+from leml_solver.targets import class_targets
+
+__all__ = ["Baseline"]
+
+Array = NDArray[Any]
+
+
+class Baseline(ScoredClassifier, BaseEstimator):  # type: ignore[misc]
+    """A multi-label classifier under the interface of `LEMLClassifier`.
+
+    A subclass writes `_fit` and `_scores`. It sets the class attribute `takes_missing` if it can do
+    without some labels, and `_threshold` (of the class, or in `_fit`) if a label is predicted from
+    another score on than 0.5, the middle of 0 and 1.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes of a vector; ``array([0, 1])`` for a label matrix (-1 and 1 if it holds those).
+    threshold_ : float
+        What is taken off the method's own scores, so that labels above 0 are predicted.
+    unobserved_labels_ : int array
+        Labels without any observed entry.
+    label_names_ : pandas Index or None
+        Columns of a DataFrame of labels; predictions are DataFrames then.
+    n_labels_ : int
+        L.
+    """
+
+    takes_missing: ClassVar[bool] = False
+    _threshold: float = 0.5
+
+    def fit(self, X: Any, y: Any, mask: Any = None) -> Self:
+        """Fit to labels.
+
+        Parameters
+        ----------
+        X : (n, d) array, DataFrame or sparse matrix
+            Features; they become float64.
+        y : (n, L) array, DataFrame or sparse matrix of 0/1, or (n,) classes
+            NaN (pandas' NA, None) is a missing label, 0 never is. A sparse matrix is full.
+        mask : (n, L) boolean array or sparse matrix, optional
+            Which entries of y are observed: the way to missing labels in a sparse matrix.
+
+        Returns
+        -------
+        self
+        """
+        checked = self._checked(X, reset=True)
+        self._fit_targets(checked, y, mask)
+        self.threshold_ = float(self._threshold)
+        return self
+
+    def _fit_targets(self, X: Any, y: Any, mask: Any) -> None:
+        """Check the labels, fit to the rows that have some, and keep how they were given."""
+        targets = class_targets(y, mask)
+        check_rows(X, targets)
+        if not (self.takes_missing or targets.labels.is_full):
+            raise ValueError(_missing_message(type(self).__name__, targets.labels))
+        self.unobserved_labels_ = warn_unobserved(targets.labels)
+        self.n_labels_ = targets.labels.shape[1]
+        self._fit(X if targets.rows is None else X[targets.rows], targets.labels)
+        self._keep_targets(targets)
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        """Fit to float64 rows (array or CSR) and 0/1 labels, and set what `_scores` needs."""
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> Array:
+        """Return the (m, L) scores of checked rows, before the threshold is taken off."""
+        raise NotImplementedError
+
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        """Return X as a float64 array or CSR matrix with as many columns as in `fit`."""
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+
+    def _block_scores(self, X: Any) -> BlockScores:
+        """Return the scores less the threshold, to be made block by block."""
+
+        def block(start: int, stop: int) -> Array:
+            return np.asarray(self._scores(X[start:stop]) - self.threshold_)
+
+        return BlockScores(block, (X.shape[0], self.n_labels_))
+
+
+def _missing_message(name: str, labels: Labels) -> str:
+    """Say that labels are missing where none may be."""
+    n, n_labels = labels.shape
+    return (
+        f"{name} needs every label, got {n * n_labels - labels.n_observed} missing of "
+        f"{n * n_labels}; fill them in, drop those rows, or take a method that goes without, such "
+        "as BinaryRelevanceClassifier or LEMLClassifier."
+    )

@@ -1,0 +1,20 @@
+"""scikit-learn's `random_state` as numpy's generators take it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["solver_seed"]
+
+
+def solver_seed(random_state: Any) -> int | np.random.Generator:
+    """Return what `numpy.random.default_rng` takes, from an int, RandomState, Generator or None."""
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return int(random_state)
