@@ -1,15 +1,17 @@
 # make sweep   the default sweep: risks against n and L beside the bounds
 # make test    lint, types and tests
-# make bench   benchmarks, AREA=erm
+# make course  the assignments: student and solution notebooks, graders; SEMESTER=2027 for other data
+# make bench   benchmarks, AREA=erm, solver or methods
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= results/sweep
 AREA ?= erm
+SEMESTER ?= 0
 READY := $(VENV)/ready
 
-.PHONY: help sweep test bench clean
+.PHONY: help sweep test course bench clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -19,7 +21,7 @@ $(READY): pyproject.toml
 	  { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint,course]'
 	@touch $@
 
 sweep: $(READY)
@@ -30,6 +32,9 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto
+
+course: $(READY)
+	$(BIN)/python -m assignments.build --term $(SEMESTER)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.$(AREA) --out benchmarks/results/$(AREA).json
