@@ -13,6 +13,8 @@ from scipy import sparse
 
 __all__ = ["Dataset", "Row", "RowBuffer"]
 
+# Not int8: scikit-learn (1.9) counts classes in the dtype of y, and overflows without a word.
+LABEL_DTYPE = np.int32
 MAX_COLUMNS = 10**8  # a larger index is a damaged line: d x k factors of that size fit nowhere
 
 
@@ -33,7 +35,7 @@ class Dataset:
     ----------
     X : (n, d) CSR array
         Features.
-    Y : (n, L) CSR array of int8
+    Y : (n, L) CSR array of int32
         Positive labels as ones.
     missing : (n, L) CSR array of bool, or None
         Labels that were not observed; they are 0 in Y.
@@ -159,4 +161,4 @@ class RowBuffer:
         L = max(self._Y.width, self._missing.width) if n_labels is None else n_labels
         X = self._X.matrix(np.array(self._values), d)
         missing = self._missing.flags(L, bool) if len(self._missing.columns) else None
-        return Dataset(X, self._Y.flags(L, np.int8), missing, **more)
+        return Dataset(X, self._Y.flags(L, LABEL_DTYPE), missing, **more)

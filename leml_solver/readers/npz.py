@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from leml_solver.archives import ArchiveError, read_arrays
-from leml_solver.readers.dataset import Dataset
+from leml_solver.readers.dataset import LABEL_DTYPE, Dataset
 from leml_solver.readers.lines import ReadError
 
 __all__ = ["read_npz"]
@@ -77,7 +77,7 @@ def _dataset(X: Any, Y: Any, arrays: Arrays) -> Dataset:
         raise ValueError("Y must hold labels 0 and 1 (NaN for missing in a dense Y).")
     return Dataset(
         sparse.csr_array(X),
-        labels.astype(np.int8),
+        labels.astype(LABEL_DTYPE),
         sparse.csr_array(missing) if missing is not None and missing.any() else None,
         label_names=_names(arrays.get("label_names"), labels.shape[1]),
         splits=_splits(arrays, X.shape[0]),

@@ -415,3 +415,16 @@ def test_real_data(name):
 
 def test_everything_promised_is_there():
     assert all(hasattr(readers, name) for name in readers.__all__)
+
+
+def test_labels_of_many_columns_go_through_scikit_learn(tmp_path):
+    """int8 labels did not: beyond 128 columns scikit-learn's binarizer permuted them in silence."""
+    from sklearn.linear_model import RidgeClassifier
+
+    X = sparse.eye_array(140, format="csr")
+    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape}
+    named = {f"{name}_{part}": value for name in "XY" for part, value in parts.items()}
+    np.savez(tmp_path / "many.npz", **named)
+    data = read(str(tmp_path / "many.npz"))
+    model = RidgeClassifier(alpha=1e-3).fit(data.X, data.Y.toarray())
+    assert (np.argmax(model.decision_function(data.X), axis=1) == np.arange(140)).all()
