@@ -64,7 +64,7 @@ def positive_integer(value: Any, name: str) -> int:
 
 
 def truth_value(value: Any, name: str) -> bool:
-    """Return `value` as a bool, which it must be: "no" and 0.0 are likelier mistakes than wishes."""
+    """Return `value` as a bool, which it must be: 0.0 is likelier a mistake than a wish."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"`{name}` must be True or False, got {value!r} ({type(value).__name__}).")
     return bool(value)

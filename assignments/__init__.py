@@ -1,0 +1,1 @@
+"""Course assignments: written once in `sources`, built by `build`, graded by `grade`."""

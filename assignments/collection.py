@@ -1,0 +1,92 @@
+"""Which files were handed in, and to which assignment each belongs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from assignments.grading.submission import SubmissionError, read_submission
+
+__all__ = ["Handed", "collect"]
+
+
+@dataclass(frozen=True)
+class Handed:
+    """One file that was handed in.
+
+    Attributes
+    ----------
+    name : str
+        Where it lies in the folder; the row in the table of marks.
+    path : Path
+    assignment : str
+        Empty when it cannot be told.
+    problem : str
+        Why it cannot be graded at all; empty when it can.
+    """
+
+    name: str
+    path: Path
+    assignment: str
+    problem: str = ""
+
+
+def collect(places: list[Path], assignments: list[str], chosen: str = "") -> list[Handed]:
+    """Return what lies in folders and files, sorted by name; nothing in them is left out.
+
+    Parameters
+    ----------
+    places : list of Path
+        Files and folders.
+    assignments : list of str
+        Those that there are.
+    chosen : str
+        The assignment of all files, when they need not be asked.
+    """
+    missing = [place for place in places if not place.exists()]
+    if missing:
+        raise ValueError(f"{missing[0]} is neither a file nor a folder.")
+    # Links are not followed: one that leads out of the folder would have no name in it.
+    paths = sorted({path.absolute() for place in places for path in _files(place)})
+    if not paths:
+        raise ValueError(f"no files in {', '.join(map(str, places))}.")
+    roots = [place.absolute() if place.is_dir() else place.absolute().parent for place in places]
+    root = Path(os.path.commonpath(roots))
+    return [_handed(path, root, assignments, chosen) for path in paths]
+
+
+def _files(place: Path) -> Iterator[Path]:
+    """Yield the files to grade; beside a notebook in a student's own folder, only notebooks."""
+    if place.is_file():
+        yield place
+        return
+    for folder, folders, names in os.walk(place):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        seen = [name for name in names if not name.startswith(".")]
+        notebooks = [name for name in seen if name.endswith(".ipynb")]
+        alone = Path(folder) != place and notebooks
+        yield from (Path(folder) / name for name in (notebooks if alone else seen))
+
+
+def _handed(path: Path, root: Path, assignments: list[str], chosen: str) -> Handed:
+    name = path.relative_to(root).as_posix()
+    if path.suffix != ".ipynb":
+        return Handed(name, path, chosen, "not a notebook: a file that ends in .ipynb is needed.")
+    if path.is_symlink() or not path.is_file():
+        return Handed(name, path, chosen, "not a file but a link or a device.")
+    try:
+        said = read_submission(path).assignment
+    except SubmissionError as problem:
+        return Handed(name, path, chosen, str(problem))
+    belongs = chosen or _belonging(said, name, assignments)
+    unknown = "" if belongs else "its assignment cannot be told; name it with --assignment."
+    return Handed(name, path, belongs, unknown)
+
+
+def _belonging(said: str, name: str, assignments: list[str]) -> str:
+    """Return the assignment that the notebook says, or else that its name contains."""
+    if said in assignments:
+        return said
+    return next((assignment for assignment in assignments if assignment in name), "")

@@ -1,0 +1,37 @@
+"""Grade one notebook without pytest: ``python -m grading SPECIFICATION NOTEBOOK``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from .results import write_json
+from .runner import grade
+from .sandbox import Limits
+from .specification import Specification
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Grade, print one line a test, and write the feedback; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("specification", type=Path)
+    parser.add_argument("notebook", type=Path)
+    parser.add_argument("--feedback", type=Path, help="a JSON file with everything")
+    parser.add_argument("--limit", type=float, default=Limits.seconds, help="seconds a call")
+    options = parser.parse_args(arguments)
+    specification = Specification.load(options.specification)
+    limits = Limits(options.limit, total_seconds=10 * options.limit)
+    result = grade(specification, options.notebook, limits)
+    if options.feedback is not None:
+        write_json(options.feedback, asdict(result))
+    for outcome in result.outcomes:
+        points = f"{outcome.points:g}/{outcome.max_points:g}"
+        print(f"{points:>7s}  {outcome.test}: {outcome.message or 'passed'}")
+    print(f"{result.total:g} of {specification.points:g}", *result.remarks, sep="\n  ")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

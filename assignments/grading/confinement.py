@@ -1,0 +1,188 @@
+"""What a student's process may not do, said in Python: limits, and a hook that refuses and reports.
+
+The hook sees what goes through the interpreter and can say what was tried. The kernel's own limits
+(`kernel`), where there are some, also hold for what goes around the interpreter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Fence", "install_hook", "limit_resources", "stop_numba_writing"]
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CHANGES = {  # events that change files -> how many of their first arguments are paths
+    "os.chmod": 1,
+    "os.chown": 1,
+    "os.link": 2,
+    "os.mkdir": 1,
+    "os.remove": 1,
+    "os.rename": 2,
+    "os.rmdir": 1,
+    "os.setxattr": 1,
+    "os.symlink": 2,
+    "os.truncate": 1,
+    "os.utime": 1,
+}
+_PROGRAMS = (
+    "os.exec",
+    "os.fork",
+    "os.forkpty",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.startfile",
+    "os.system",
+    "pty.spawn",
+    "subprocess.Popen",
+)
+_SIGNALS = ("os.kill", "os.killpg", "signal.pthread_kill", "resource.prlimit")
+_FORBIDDEN_MODULES = ("assignments", "tests", "otter")
+
+
+@dataclass(frozen=True)
+class Fence:
+    """What a student's process may reach.
+
+    Attributes
+    ----------
+    home : str
+        The only folder it may write to.
+    readable : tuple of str
+        Files and folders it may read.
+    listable : tuple of str
+        Folders whose names of files it may read, but not the files.
+    seconds : int
+        Processor time.
+    memory : int
+        Address space in bytes.
+    file_size : int
+        Bytes of the largest file it may write.
+    """
+
+    home: str
+    readable: tuple[str, ...]
+    listable: tuple[str, ...]
+    seconds: int
+    memory: int
+    file_size: int = 64 * 2**20
+
+    def may_write(self, path: str) -> bool:
+        """Tell whether a file may be written."""
+        return path == os.devnull or _inside(path, (self.home,))
+
+    def may_read(self, path: str) -> bool:
+        """Tell whether a file may be read."""
+        return _inside(path, (self.home, *self.readable))
+
+    def may_list(self, path: str) -> bool:
+        """Tell whether the names in a folder may be read."""
+        return _inside(path, (self.home, *self.readable, *self.listable))
+
+
+def _inside(path: str, roots: tuple[str, ...]) -> bool:
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def limit_resources(fence: Fence) -> None:
+    """Limit processor time, memory, open files and the size of files, for good."""
+    import resource
+
+    limits = {
+        resource.RLIMIT_CPU: fence.seconds,
+        resource.RLIMIT_AS: fence.memory,
+        resource.RLIMIT_FSIZE: fence.file_size,
+        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, wanted in limits.items():
+        _, hard = resource.getrlimit(kind)
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with contextlib.suppress(ValueError, OSError):  # not every system has every limit
+            # The warning for processor time (SIGXCPU) tells the grader why the process ended.
+            resource.setrlimit(kind, (limit, limit + 2 * (kind == resource.RLIMIT_CPU)))
+
+
+def stop_numba_writing() -> None:
+    """Let numba read its cache beside the packages but never write to it."""
+    try:
+        caching: Any = importlib.import_module("numba.core.caching")
+    except ImportError:
+        return
+    caching._CacheLocator.ensure_cache_path = lambda *_: None
+    caching.IndexDataCacheFile.save = lambda *_: None
+
+
+def install_hook(fence: Fence, report: Callable[[str], None]) -> None:
+    """Refuse what leaves the fence with a PermissionError, and report it; this cannot be undone."""
+    judge = _Judge(fence)
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        deed = judge(event, arguments)
+        if deed is not None:
+            report(deed)
+            raise PermissionError(f"not allowed here: {deed}")
+
+    sys.addaudithook(hook)
+
+
+class _Judge:
+    """Say which deed, if any, an audit event stands for that is not allowed."""
+
+    def __init__(self, fence: Fence) -> None:
+        self._fence = fence
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> str | None:
+        if event == "open":
+            return self._open(*arguments)
+        if event in ("os.listdir", "os.scandir"):
+            return self._list(arguments[0])
+        if event in _CHANGES:
+            return self._change(event, arguments[: _CHANGES[event]])
+        if event == "import":
+            return self._import(str(arguments[0]))
+        return self._other(event, arguments)
+
+    def _open(self, path: Any, mode: Any, flags: Any) -> str | None:
+        place = _place(path)
+        if place is None:
+            return None
+        writes = bool(flags & _WRITES) if isinstance(flags, int) else "r" not in str(mode)
+        if writes:
+            return None if self._fence.may_write(place) else f"write {place} outside its folder"
+        return None if self._fence.may_read(place) else f"read {place}"
+
+    def _list(self, path: Any) -> str | None:
+        place = _place("." if path is None else path)
+        return None if place is None or self._fence.may_list(place) else f"list {place}"
+
+    def _change(self, event: str, paths: tuple[Any, ...]) -> str | None:
+        places = [place for place in map(_place, paths) if place is not None]
+        outside = [place for place in places if not self._fence.may_write(place)]
+        return f"change ({event}) {outside[0]} outside its folder" if outside else None
+
+    def _import(self, module: str) -> str | None:
+        top = module.partition(".")[0]
+        return f"import {module}" if top in _FORBIDDEN_MODULES else None
+
+    def _other(self, event: str, arguments: tuple[Any, ...]) -> str | None:
+        if event in _PROGRAMS:
+            program = f" {arguments[0]!s:.80}" if arguments else ""
+            return f"start another process ({event}{program})"
+        if event.startswith("socket."):
+            return f"use the network ({event})"
+        if event in _SIGNALS:
+            return f"touch another process ({event})"
+        return None
+
+
+def _place(path: Any) -> str | None:
+    """Return where a path leads, links followed; None for an open file's number."""
+    if isinstance(path, int):
+        return None
+    return os.path.realpath(os.fsdecode(path))

@@ -1,0 +1,111 @@
+"""Marks and feedback of one submission, and the file that Gradescope reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .specification import Specification
+
+__all__ = ["Outcome", "Result", "gradescope", "write_json"]
+
+_WITHHELD = "A hidden test failed."
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one test gave.
+
+    Attributes
+    ----------
+    question, test : str
+    hidden : bool
+    points, max_points : float
+    message : str
+        Why points were lost; empty when none were.
+    """
+
+    question: str
+    test: str
+    hidden: bool
+    points: float
+    max_points: float
+    message: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the test passed."""
+        return not self.message
+
+
+@dataclass(frozen=True)
+class Result:
+    """The marks of one submission.
+
+    Attributes
+    ----------
+    submission, assignment : str
+    outcomes : tuple of Outcome
+    remarks : tuple of str
+        What else the grader noticed: cells that failed, attempts that were refused.
+    output : str
+        What the submission printed, cut.
+    """
+
+    submission: str
+    assignment: str
+    outcomes: tuple[Outcome, ...]
+    remarks: tuple[str, ...] = ()
+    output: str = field(default="", repr=False)
+
+    @property
+    def total(self) -> float:
+        """The points of all tests."""
+        return sum(outcome.points for outcome in self.outcomes)
+
+    def points(self, question: str) -> float:
+        """Return the points of one question."""
+        return sum(entry.points for entry in self._of(question))
+
+    def messages(self, question: str) -> list[str]:
+        """Return why one question lost points."""
+        return [entry.message for entry in self._of(question) if entry.message]
+
+    def _of(self, question: str) -> Iterable[Outcome]:
+        return (outcome for outcome in self.outcomes if outcome.question == question)
+
+
+def gradescope(result: Result, specification: Specification) -> dict[str, Any]:
+    """Return the content of results.json as Gradescope reads it."""
+    return {
+        "score": result.total,
+        "max_score": specification.points,
+        "output": "\n".join(result.remarks),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [_entry(outcome, specification.show_hidden) for outcome in result.outcomes],
+        "extra_data": {"assignment": result.assignment, "term": specification.term},
+    }
+
+
+def _entry(outcome: Outcome, show_hidden: bool) -> dict[str, Any]:
+    withheld = outcome.hidden and not show_hidden and not outcome.passed
+    return {
+        "name": outcome.test,
+        "number": outcome.question,
+        "score": outcome.points,
+        "max_score": outcome.max_points,
+        "status": "passed" if outcome.passed else "failed",
+        "output": _WITHHELD if withheld else outcome.message or "Passed.",
+        "visibility": "after_due_date" if outcome.hidden else "visible",
+    }
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a file aside, then move it into place: a reader never sees half of it."""
+    aside = path.with_name(path.name + ".part")
+    aside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    aside.replace(path)

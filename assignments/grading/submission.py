@@ -1,0 +1,126 @@
+"""Read the code cells of a notebook that was handed in; notebooks are JSON."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Submission", "SubmissionError", "read_submission"]
+
+_LARGEST = 100 * 2**20  # bytes; figures make notebooks large, but not this large
+_MAGIC = re.compile(r"^(\s*)(%|!|\?)(.*)$")
+_TIMERS = ("%%time", "%%timeit", "%%capture", "%%prun")  # cell magics whose cell is still Python
+
+
+class SubmissionError(ValueError):
+    """A file that cannot be graded at all; the message says why."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The code of a notebook.
+
+    Attributes
+    ----------
+    path : Path
+    assignment : str
+        Which assignment the notebook says it belongs to; empty when it does not say.
+    cells : tuple of str
+        The code cells, magics removed; the "check" cells are left empty: the grader has its own.
+    remarks : tuple of str
+        What was left out.
+    """
+
+    path: Path
+    assignment: str
+    cells: tuple[str, ...]
+    remarks: tuple[str, ...] = field(default=())
+
+
+def read_submission(path: Path) -> Submission:
+    """Read a notebook, or raise SubmissionError with the reason in one line."""
+    notebook = _notebook(path)
+    remarks: list[str] = []
+    code = [cell for cell in notebook["cells"] if _is_code(cell)]
+    cells = [_clean(cell, number, remarks) for number, cell in enumerate(code, start=1)]
+    if not any(cells):
+        raise SubmissionError("the notebook has no code cells.")
+    return Submission(path, _assignment(notebook), tuple(cells), tuple(remarks))
+
+
+def _notebook(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise SubmissionError(
+                f"the file is larger than {_LARGEST >> 20} MB; clear its outputs."
+            )
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SubmissionError(f"the file cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, SubmissionError):
+            raise
+        raise SubmissionError(
+            f"the file is not a notebook: its JSON does not parse ({error})."
+        ) from error
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise SubmissionError("the file is not a notebook (version 4): it has no list of cells.")
+    return notebook
+
+
+def _is_code(cell: Any) -> bool:
+    return isinstance(cell, dict) and cell.get("cell_type") == "code"
+
+
+def _assignment(notebook: dict[str, Any]) -> str:
+    """Return the name that the builder, or otter, wrote into the notebook."""
+    metadata = notebook.get("metadata")
+    for key, entry in (("course", "assignment"), ("otter", "assignment_name")):
+        part = metadata.get(key) if isinstance(metadata, dict) else None
+        if isinstance(part, dict) and isinstance(part.get(entry), str):
+            return str(part[entry])
+    return ""
+
+
+def _clean(cell: dict[str, Any], number: int, remarks: list[str]) -> str:
+    """Return the Python of a cell; what only IPython reads is left out with a remark."""
+    source = cell.get("source", "")
+    code = "".join(map(str, source)) if isinstance(source, list) else str(source)
+    metadata = cell.get("metadata")
+    tags = metadata.get("tags") if isinstance(metadata, dict) else None
+    if (isinstance(tags, list) and "check" in tags) or "grader.check" in code:
+        return ""
+    if _is_otter_start(code) or _parses(code):
+        return "" if _is_otter_start(code) else code
+    return _without_magics(code, number, remarks)
+
+
+def _is_otter_start(code: str) -> bool:
+    return "otter.Notebook(" in code
+
+
+def _parses(code: str) -> bool:
+    try:
+        ast.parse(code)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _without_magics(code: str, number: int, remarks: list[str]) -> str:
+    """Drop IPython's own lines from a cell that is not Python."""
+    lines = code.splitlines()
+    first = lines[0].strip() if lines else ""
+    if first.startswith("%%") and not first.startswith(_TIMERS):
+        remarks.append(f"cell {number} was skipped: it begins with {first[:40]}.")
+        return ""
+    for i, line in enumerate(lines):
+        magic = _MAGIC.match(line)
+        if magic:
+            remarks.append(f"cell {number}: the line {line.strip()[:60]!r} was skipped.")
+            lines[i] = f"{magic.group(1)}pass"
+    return "\n".join(lines) + "\n"

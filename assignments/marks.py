@@ -1,0 +1,111 @@
+"""Marks of many submissions: a table for the instructor, feedback for each student."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from assignments.collection import Handed
+from assignments.grading.specification import Specification
+
+__all__ = ["Mark", "failed_mark", "load_mark", "mark_of", "write_marks"]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One row of the table.
+
+    Attributes
+    ----------
+    submission, assignment : str
+    total : float
+    questions : dict of str to float
+    remarks : tuple of str
+    feedback : dict
+        What the JSON file of the submission holds.
+    """
+
+    submission: str
+    assignment: str
+    total: float
+    questions: dict[str, float]
+    remarks: tuple[str, ...]
+    feedback: dict[str, Any]
+
+    def text(self) -> str:
+        """Return the mark with its feedback, a line a test."""
+        lines = [f"{self.submission}: {self.total:g} points"]
+        for outcome in self.feedback.get("outcomes", []):
+            points = f"{outcome['points']:g}/{outcome['max_points']:g}"
+            lines.append(f"{points:>7s}  {outcome['test']}: {outcome['message'] or 'passed'}")
+        return "\n".join([*lines, *(f"  remark: {remark}" for remark in self.remarks)])
+
+
+def failed_mark(entry: Handed, problem: str) -> Mark:
+    """Return no points for a file that could not be graded, and why."""
+    return Mark(entry.name, entry.assignment, 0.0, {}, (problem,), {})
+
+
+def mark_of(entry: Handed, written: Path, specification: Specification) -> Mark:
+    """Return the mark that the grader wrote."""
+    feedback = json.loads(written.read_text(encoding="utf-8"))
+    feedback |= {
+        "submission": entry.name,
+        "max_points": specification.points,
+        "term": specification.term,
+        "fingerprint": _fingerprint(entry, specification),
+    }
+    return _mark(entry, feedback)
+
+
+def _mark(entry: Handed, feedback: dict[str, Any]) -> Mark:
+    questions: dict[str, float] = {}
+    for outcome in feedback["outcomes"]:
+        before = questions.get(outcome["question"], 0.0)
+        questions[outcome["question"]] = before + outcome["points"]
+    remarks = tuple(feedback["remarks"])
+    total = sum(questions.values())
+    return Mark(entry.name, entry.assignment, total, questions, remarks, feedback)
+
+
+def load_mark(folder: Path, entry: Handed, specifications: dict[str, Specification]) -> Mark | None:
+    """Return the mark of an earlier run, if the same notebook met the same tests."""
+    specification = specifications.get(entry.assignment)
+    path = folder / f"{entry.name}.json"
+    if specification is None or entry.problem or not path.is_file():
+        return None
+    try:
+        feedback = json.loads(path.read_text(encoding="utf-8"))
+        same = feedback["fingerprint"] == _fingerprint(entry, specification)
+    except (ValueError, KeyError, TypeError):
+        return None
+    return _mark(entry, feedback) if same else None
+
+
+def _fingerprint(entry: Handed, specification: Specification) -> str:
+    tests = json.dumps(asdict(specification), sort_keys=True).encode()
+    return hashlib.sha256(entry.path.read_bytes() + tests).hexdigest()
+
+
+def write_marks(path: Path, marks: list[Mark]) -> None:
+    """Write the table aside, then move it into place."""
+    questions = sorted({name for mark in marks for name in mark.questions}, key=_in_order)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(path.name + ".part")
+    with aside.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["submission", "assignment", "total", *questions, "remarks"])
+        for mark in marks:
+            points = [f"{mark.questions[q]:g}" if q in mark.questions else "" for q in questions]
+            remarks = " | ".join(" ".join(remark.split()) for remark in mark.remarks)
+            table.writerow([mark.submission, mark.assignment, f"{mark.total:g}", *points, remarks])
+    aside.replace(path)
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    """Sort q10 after q9."""
+    return len(name), name

@@ -1,0 +1,213 @@
+"""The builder: what students get, what they must not get, and that what is built runs."""
+
+import ast
+import importlib.util
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from wrong import assignment
+
+from assignments.assignment import read_assignment
+from assignments.build import build, main
+from assignments.grading.specification import Specification
+from assignments.notebooks import otter_notebook, strip_solution, student_notebook
+from assignments.source import SOURCES, SourceError, find_sources, read_cells
+from assignments.table import question_table
+
+NAMES = [path.stem for path in find_sources()]
+
+
+def needs(*modules):
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    reason = f"{missing} not installed: pip install -e '.[course]'"
+    return pytest.mark.skipif(bool(missing), reason=reason)
+
+
+def lines_of(cells):
+    """Return the lines that are long enough to be told from others."""
+    texts = [cell.text for cell in cells]
+    return {line.strip() for text in texts for line in text.splitlines() if len(line.strip()) > 20}
+
+
+def secrets(source):
+    """Return the lines of solutions and hidden tests that stand nowhere else in the source."""
+    secret, public = set(), set()
+    for block in source.blocks:
+        for cell in block.cells:
+            if block.role == "solution":
+                kept = strip_solution(cell.text) if cell.kind == "code" else ""
+                public |= {line.strip() for line in kept.splitlines()}
+                secret |= lines_of([cell])
+            elif block.role == "tests" and cell.test_parts()[0]["hidden"]:
+                secret |= lines_of([cell])
+            else:
+                public |= lines_of([cell])
+    return {line for line in secret if not any(line in text for text in public)}
+
+
+def strings(value):
+    """Return every string in a notebook, metadata and all."""
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for item in inner for text in strings(item)]
+
+
+def leaks(source, notebook):
+    everything = "\n".join(strings(notebook))
+    return [line for line in secrets(source) if line in everything]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_student_copy_tells_nothing(name):
+    source = assignment(name)
+    assert len(secrets(source)) > 50
+    copy = student_notebook(source)
+    assert leaks(source, copy) == []
+    assert not any("SOLUTION" in text or "TERM" in text for text in strings(copy))
+    assert leaks(source, otter_notebook(source, 0))  # the test can fail
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_student_copy_has_all_checks_and_prompts(name):
+    source = assignment(name)
+    cells = student_notebook(source)["cells"]
+    checks = [cell for cell in cells if "check" in cell["metadata"].get("tags", [])]
+    visible = [test for _, test in source.specification().tests() if not test.hidden]
+    assert len(checks) == len(visible)
+    assert all(test.code.strip() in "\n".join(strings(checks)) for test in visible)
+    prompts = answers({"cells": cells}, "answer")
+    assert len(prompts) >= len(source.questions)
+    assert any("Type your answer here" in prompt for prompt in prompts)
+    assert len({cell["id"] for cell in cells}) == len(cells)
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            ast.parse(cell["source"])
+            assert cell["outputs"] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_question_says_its_goal_and_its_time(name):
+    settings = assignment(name).questions.values()
+    assert all(entry.get("goal") or entry.get("manual") for entry in settings)
+    minutes = sum(entry["minutes"] for entry in settings)
+    assert 120 <= minutes <= 240  # two to four hours
+
+
+@needs("nbclient", "ipykernel", "otter")
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_is_built_and_runs(name, tmp_path, record_property):
+    """Executes the solution twice: in a notebook, and by otter, which must give full marks."""
+    source = assignment(name)
+    seconds = dict(build(SOURCES / f"{name}.py", tmp_path, term=5, check=True))
+    record_property("solution_seconds", seconds["solution"])
+    assert seconds["solution"] < 120
+    folder = tmp_path / name
+    _check_solution(json.loads((folder / "solution" / f"{name}.ipynb").read_text()))
+    _check_otter_copy(json.loads((folder / "otter" / f"{name}.ipynb").read_text()), source)
+    _check_zip(folder / "otter" / f"{name}-autograder.zip", source)
+    written = Specification.load(folder / "autograder" / "specification.json")
+    assert written == source.specification(5)
+    _check_independence(folder / "autograder")
+
+
+def _check_solution(notebook):
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert all(output["output_type"] != "error" for output in outputs)
+    assert sum("image/png" in output.get("data", {}) for output in outputs) >= 1
+    assert not any("# BEGIN SOLUTION" in text for text in strings(notebook))
+
+
+def _check_otter_copy(notebook, source):
+    """otter takes answers out as the builder does."""
+    assert leaks(source, notebook) == []
+    assert answers(notebook, "otter_answer_cell") == answers(student_notebook(source), "answer")
+
+
+def answers(notebook, tag):
+    tagged = [cell for cell in notebook["cells"] if tag in cell["metadata"].get("tags", [])]
+    return [text for cell in tagged if (text := "".join(cell["source"]).strip())]
+
+
+def _check_zip(path, source):
+    with zipfile.ZipFile(path) as archive:
+        for question in source.specification().questions:
+            text = archive.read(f"tests/{question.name}.py").decode()
+            assert text.count("'code'") == len(question.tests)
+            assert "TERM = 5" in text
+
+
+def _check_independence(folder):
+    """The autograder imports nothing of the repository but the packages that students install."""
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                assert not node.module.startswith(("assignments", "tests")), path
+            elif isinstance(node, ast.Import):
+                assert not any(alias.name.startswith("assignments") for alias in node.names), path
+
+
+@needs("jupytext")
+@pytest.mark.parametrize("name", NAMES)
+def test_sources_are_read_as_jupytext_reads_them(name):
+    import jupytext
+
+    theirs = jupytext.read(SOURCES / f"{name}.py", fmt="py:percent")["cells"]
+    ours = read_cells(SOURCES / f"{name}.py")
+    assert [cell.kind for cell in ours] == [cell["cell_type"] for cell in theirs]
+    assert [cell.text for cell in ours] == [cell["source"].strip("\n") for cell in theirs]
+
+
+TINY = (Path(__file__).parent / "tiny.py.txt").read_text(encoding="utf-8")
+FAULTS = {  # a change to the tiny source -> the line and the words of the message
+    ("points: 3\n", "points: 4\n"): r"tiny.py:25: q1 is worth 4 points, but .* are 3\.",
+    ("points: 5\n", "points: 7\n"): r"tiny.py:1: the questions have 5 points in all, .* says 7",
+    ("name: q2\n", "name: q1\n"): r"tiny.py:\d+: a question needs a name of its own",
+    ("name: q2 value", "name: q1 scaling"): r"tiny.py:\d+: a second test is called 'q1 scaling'",
+    ("hidden: true", "hidden: false"): r"tiny.py:\d+: q1 needs a visible and a hidden test",
+    ("TERM, 17", "TERMS, 17"): r"tiny.py:\d+: test 'q1 other data' uses 'TERMS'",
+    ("default_rng(1)", "default_rng(TERM)"): "'q1 scaling' is visible and must not use TERM",
+    ("# # BEGIN SOLUTION", "# # BEGIN SOLUTIONS"): "BEGIN SOLUTIONS does not fit here",
+    ("# # END TESTS", "# # END SOLUTION"): "END SOLUTION does not fit here",
+    ('"""  # END TEST CONFIG', '"""  # FINISH'): "a test cell must begin with",
+    ("hidden: true\n", ""): "the test does not say its hidden",
+    ("name: tiny", "name: other"): "the name must be that of the file, 'tiny'",
+    (' tags=["setup"]', ""): "the first code cell must have",
+    ("assert np.isclose(mean_norm(X)", "np.isclose(mean_norm(X)) == (1"): "bare expression",
+    ("# # ASSIGNMENT CONFIG", "# # CONFIG"): "one ASSIGNMENT CONFIG cell is needed, got 0",
+    ("exponent = -0.5  # SOLUTION", "print(1)"): r"q2 has no solution that defines a name",
+    ("minutes: 10", "ten minutes"): "cannot read the setting 'ten minutes'",
+}
+
+
+@pytest.mark.parametrize("change", FAULTS, ids=[" to ".join(change)[:60] for change in FAULTS])
+def test_a_malformed_source_is_refused_with_file_and_line(change, tmp_path):
+    old, new = change
+    assert old in TINY
+    path = tmp_path / "tiny.py"
+    path.write_text(TINY.replace(old, new, 1))
+    with pytest.raises(SourceError, match=FAULTS[change]):
+        read_assignment(path)
+
+
+def test_without_the_extra_the_builder_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert main([]) == 2
+    assert (
+        "nbclient, ipykernel, otter not found; install the course extra" in capsys.readouterr().err
+    )
+
+
+def test_an_unknown_assignment_is_refused(capsys):
+    assert main(["--only", "z"]) == 2
+    assert "no assignment begins with 'z'; there are: a_promise" in capsys.readouterr().err
+
+
+def test_the_instructors_table_is_that_of_the_sources():
+    """If it is not: python -m assignments.table, and paste."""
+    readme = (SOURCES.parent / "README.md").read_text(encoding="utf-8")
+    assert question_table() in readme
