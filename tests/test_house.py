@@ -16,14 +16,15 @@ MAY_IMPORT = {
     "leml_solver": {"argument_checks"},
     "leml_theory": {"argument_checks", "simulations", "leml_solver"},
     "paper_checks": {"argument_checks", "simulations", "leml_solver", "leml_theory"},
+    "assignments": {"leml_theory"},
 }
 HEAVY = ("cvxpy", "matplotlib", "seaborn")
 PLACE = r"(Theorem|Lemma|Claim|Table|Algorithm|Section|Equation|Appendix) \(?[A-D0-9.]+"
 
 
 def modules(package):
-    """Return the Python files of a package."""
-    return sorted((ROOT / package).rglob("*.py"))
+    """Return the Python files of a package; the sources of notebooks are none."""
+    return sorted(p for p in (ROOT / package).rglob("*.py") if "sources" not in p.parts)
 
 
 def imported(path):
