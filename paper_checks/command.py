@@ -27,6 +27,7 @@ commands:
   list    list the statements with their verdicts
   show    run one check and tell all about it: show A12
   errata  write a Markdown list of everything that is not plainly right, with its evidence
+  reproduce  train on data and set the tables of Section 5 beside the paper's: reproduce --help
 """
 _EPILOGUE = """\
 examples:
@@ -43,8 +44,13 @@ Exit status: 0 all come out as recorded, 1 some do not, 2 wrong usage or folder.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["reproduce"]:  # a command with options of its own
+        from paper_checks.reproduction.command import main as reproduce
+
+        return reproduce(given[1:])
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "run": _run,
         "list": _list,

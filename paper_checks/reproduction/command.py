@@ -1,0 +1,209 @@
+"""The command `python -m paper_checks reproduce`: the tables of Section 5, from data."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pandas as pd
+
+from leml_solver.datasets import data_folder
+from leml_solver.readers import ReadError
+from leml_theory.cells import Cell
+from leml_theory.runner import RunError, execute
+from leml_theory.shards import Shard, read_shard
+from leml_theory.store import Store, StoreError
+from paper_checks.reproduction.findings import findings
+from paper_checks.reproduction.layout import LARGE, METHODS, TABLES
+from paper_checks.reproduction.measuring import measure
+from paper_checks.reproduction.page import page, terminal_lines
+from paper_checks.reproduction.planning import Plan, Request, make_plan
+from paper_checks.reproduction.tables import Measured, results_table
+
+_DESCRIPTION = """\
+Train what Tables 3 and 5 to 15 of the paper compare on data that you have, and set our numbers
+beside the printed ones.  Every open parameter is chosen by cross-validation on training rows.
+"""
+_EPILOGUE = """\
+examples:
+  python -m paper_checks reproduce --data data --out tables --dataset bibtex --table 6,7,8,9,10
+  python -m paper_checks reproduce --data data --out tables --table 6 --method CPLST,LEML
+  python -m paper_checks reproduce --data data --out tables --table 5        20 % of labels observed
+
+DIR holds NAME.npz files; nothing is downloaded.  OUT gets tables.csv, tables.md, figure_1 and
+figure_2 (PNG and SVG) of this selection.  A killed run goes on where it was when the same command
+is given again, and another selection with the same OUT measures only what is not there yet.
+Exit status: 0 all is measured, 1 some trainings failed, 2 wrong usage, data or folder.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return _reproduce(options)
+    except BrokenPipeError:  # the reader has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, OSError, ReadError, StoreError) as error:
+        print(f"reproduce: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt as stop:
+        print(f"reproduce: {stop or 'stopped'}", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    parser = argparse.ArgumentParser(
+        prog="python -m paper_checks reproduce",
+        description=_DESCRIPTION,
+        epilog=_EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz (default: $LEML_DATA)")
+    parser.add_argument("--out", required=True, metavar="OUT", help="output folder")
+    parser.add_argument("--dataset", default="", metavar="NAMES", help="such as bibtex,delicious")
+    parser.add_argument("--table", default="", metavar="NUMBERS", help="such as 6,7,8,9,10")
+    parser.add_argument("--method", default="", metavar="NAMES", help=", ".join(METHODS))
+    parser.add_argument("--quick", action="store_true", help="fewer starts, patterns and folds")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all randomness")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="worker processes"
+    )
+    return parser
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a comma-separated list."""
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def _request(options: argparse.Namespace) -> Request:
+    """Return the selection, or say which name is not known."""
+    tables = _words(options.table)
+    known = [str(number) for number in sorted([*TABLES, *LARGE])]
+    if strange := [word for word in tables if word not in known]:
+        raise ValueError(f"no table {', '.join(strange)}; there are {', '.join(known)}.")
+    names = {name.lower(): name for name in METHODS}
+    methods = _words(options.method)
+    if strange := [word for word in methods if word.lower() not in names]:
+        raise ValueError(f"no method {', '.join(strange)}; there are {', '.join(METHODS)}.")
+    return Request(
+        folder=data_folder(options.data),
+        datasets=_words(options.dataset),
+        tables=tuple(map(int, tables)),
+        methods=tuple(names[word.lower()] for word in methods),
+        quick=options.quick,
+        seed=options.seed,
+    )
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    """Measure what is missing, then write and print the tables."""
+    request = _request(options)
+    plan = make_plan(request)
+    cells = plan.all_cells()
+    store = _store(Path(options.out), cells)
+    for note in plan.notes:
+        print(note, file=sys.stderr)
+    print(f"{len(cells)} trainings, {options.jobs} processes", file=sys.stderr)
+    failure = _measure(cells, store, request, options.jobs)
+    measured = Measured(plan, store.load())
+    frame = results_table(measured)
+    _write(Path(options.out), frame, measured, _run(options, plan))
+    for line in (*terminal_lines(frame), "", *findings(measured, frame)):
+        print(line)
+    print(f"Tables and figures are in {options.out}.")
+    if failure is not None:
+        print(f"reproduce: {failure}", file=sys.stderr)
+    return int(failure is not None)
+
+
+def _run(options: argparse.Namespace, plan: Plan) -> str:
+    """Say how the numbers were made."""
+    size = "quick run" if options.quick else "full run"
+    return f"{size}, seed {options.seed}, {len(plan.all_cells())} trainings."
+
+
+def _version() -> str:
+    try:
+        return version("leml-theory")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _store(out: Path, cells: Sequence[Cell]) -> Store:
+    """Open the store of this selection, with what other selections in the folder have measured.
+
+    A cell's key says all about it, so that its result may move between stores of one version.
+    """
+    grid = {cell.key: cell for cell in cells}
+    name = hashlib.sha256("".join(sorted(grid)).encode("ascii")).hexdigest()[:16]
+    folder = out / "cells" / name
+    description = {"version": _version()}
+    store = Store.create(folder, cells, description=description)
+    with store.lock():
+        wanted = set(grid) - set(store.load())
+        for other in sorted((out / "cells").iterdir()):
+            wanted -= _adopted(store, other, wanted)
+    return store
+
+
+def _adopted(store: Store, other: Path, wanted: set[str]) -> set[str]:
+    """Copy wanted results from another store and return their keys."""
+    if (
+        other == store.folder
+        or Store.open(other).manifest.description != store.manifest.description
+    ):
+        return set()
+    results = [r for path in sorted(other.glob("shards/*.jsonl")) for r in read_shard(path)]
+    found = {r.key: r for r in results if not isinstance(r, ValueError) and r.key in wanted}
+    if found:
+        shard = Shard(store.shards)
+        for result in found.values():
+            shard.append(result)
+        shard.close()
+    return set(found)
+
+
+def _measure(cells: Sequence[Cell], store: Store, request: Request, jobs: int) -> RunError | None:
+    """Measure the cells that are missing; what fails is told at the end."""
+    try:
+        execute(cells, store, jobs=jobs, measure=functools.partial(measure, request.folder))
+    except RunError as error:
+        return error
+    return None
+
+
+def _write(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None:
+    """Write the table, the page and the figures, each aside first."""
+    texts = {
+        "tables.csv": frame.to_csv(index=False),
+        "tables.md": page(frame, findings(measured, frame), measured.plan.notes, run),
+    }
+    for name, text in texts.items():
+        aside = out / f".{name}.part"
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(out / name)
+    _draw(out, frame)
+
+
+def _draw(out: Path, frame: pd.DataFrame) -> None:
+    """Draw the figures that the selection permits; those of an earlier selection go away."""
+    from leml_theory.plots import save_figure
+    from paper_checks.reproduction.figures import plot_figure_1, plot_figure_2
+
+    for name, plot in {"figure_1": plot_figure_1, "figure_2": plot_figure_2}.items():
+        figure = plot(frame)
+        if figure is not None:
+            save_figure(figure, out, name)
+        else:
+            for ending in ("png", "svg"):
+                (out / f"{name}.{ending}").unlink(missing_ok=True)

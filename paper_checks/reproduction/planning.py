@@ -1,0 +1,213 @@
+"""From a selection of tables, data sets and methods to the cells that have to be measured."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from leml_solver.datasets import available, content_checksum, load_dataset
+from leml_solver.readers import Dataset
+from leml_theory.cells import Cell
+from paper_checks import printed
+from paper_checks.reproduction.layout import LARGE, METHODS, TABLES, Row, rows_of
+
+__all__ = ["Plan", "Request", "Task", "chosen_datasets", "loaded", "make_plan", "rank_of"]
+
+KIND = "reproduce"
+SPLIT_CHECK = ("xmlrepo", "random")  # other splits of delicious, for CPLST in Table 10
+SPLIT_RATIOS = (0.2, 0.4, 0.6)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asks for; empty means everything that there is."""
+
+    folder: Path
+    datasets: tuple[str, ...] = ()
+    tables: tuple[int, ...] = ()
+    methods: tuple[str, ...] = ()
+    quick: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One training: all five metrics come out of it.
+
+    `ratio` is None for a method without k; `content` is the checksum of the data.
+    """
+
+    dataset: str
+    content: str
+    method: str
+    loss: str
+    ratio: float | None
+    observed: float
+    protocol: str
+    folds: int
+    split: str = "default"
+
+    def cell(self, repetition: int, seed: int) -> Cell:
+        """Return the cell of one repetition."""
+        return Cell(KIND, {**asdict(self), "repetition": repetition}, seed)
+
+    @property
+    def shown(self) -> str:
+        """The task in words."""
+        ratio = "" if self.ratio is None else f" k/L {self.ratio:.0%}"
+        seen = "" if self.observed == 1 else f" observed {self.observed:.0%}"
+        return f"{self.dataset} {self.method} {self.loss}{ratio}{seen} {self.protocol}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The rows to fill, the cells that fill each, and sentences about what was left out."""
+
+    rows: tuple[tuple[Row, Task], ...]
+    extra: tuple[Task, ...]
+    repetitions: dict[Task, int]
+    seed: int
+    notes: tuple[str, ...]
+
+    def cells(self, task: Task) -> list[Cell]:
+        """Return the cells of a task, one a repetition."""
+        return [task.cell(i, self.seed) for i in range(self.repetitions[task])]
+
+    def all_cells(self) -> list[Cell]:
+        """Return every cell."""
+        return [cell for task in self.repetitions for cell in self.cells(task)]
+
+
+@functools.cache
+def loaded(name: str, folder: Path) -> tuple[Dataset, str]:
+    """Return a data set and the checksum of its content; read once a process."""
+    data = load_dataset(name, folder)
+    return data, content_checksum(data)
+
+
+def chosen_datasets(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the data sets to use, and those of the paper that are not at hand."""
+    there = available(request.folder)
+    listed = tuple(dict.fromkeys(printed.load(*TABLES, *LARGE)["dataset"]))
+    wanted = request.datasets or tuple(name for name in listed if name in there)
+    if absent := [name for name in wanted if name not in there]:
+        raise ValueError(
+            f"no data set {', '.join(absent)} in {request.folder}; there are {', '.join(there)}."
+        )
+    if not wanted:
+        raise ValueError(f"{request.folder} has none of the paper's data sets {', '.join(listed)}.")
+    return wanted, tuple(name for name in listed if name not in there)
+
+
+def make_plan(request: Request) -> Plan:
+    """Return what has to be measured.
+
+    Paper: Section 5.
+    """
+    datasets, absent = chosen_datasets(request)
+    tables = request.tables or tuple(TABLES)
+    methods = frozenset(request.methods or METHODS)
+    rows = [
+        (row, _task(row, request))
+        for table in tables
+        if table not in LARGE
+        for dataset in datasets
+        if table in _tables_of(dataset)
+        for row in rows_of(table, dataset, methods)
+        if _makes_sense(row, request)
+    ]
+    if not rows:
+        raise ValueError(_nothing(request, datasets, absent))
+    extra = _split_tasks(request) if ("delicious" in datasets and _asks_for_splits(rows)) else ()
+    tasks = list(dict.fromkeys([task for _, task in rows] + list(extra)))
+    repetitions = {task: _repetitions(task, request.quick) for task in tasks}
+    return Plan(tuple(rows), extra, repetitions, request.seed, _notes(absent, tables, datasets))
+
+
+def _nothing(request: Request, datasets: Sequence[str], absent: Sequence[str]) -> str:
+    """Say why a selection has no rows."""
+    tables = ", ".join(map(str, request.tables)) or "any"
+    return (
+        f"nothing to do: table {tables} has no rows of {', '.join(request.methods) or 'any method'}"
+        f" on {', '.join(datasets)}; data sets not at hand: {', '.join(absent) or 'none'}."
+    )
+
+
+def _tables_of(dataset: str) -> frozenset[int]:
+    """Return the tables of the paper that list a data set; all of them for one of the user's."""
+    frame = printed.load(*TABLES)
+    listed = frozenset(frame.loc[frame["dataset"] == dataset, "table"])
+    return listed or frozenset(TABLES)
+
+
+def _task(row: Row, request: Request) -> Task:
+    """Return the training that fills a row."""
+    method = METHODS[row.method]
+    content = loaded(row.dataset, request.folder)[1]
+    ratio = row.ratio if method.low_rank else None
+    return Task(
+        dataset=row.dataset,
+        content=content,
+        method=row.method,
+        loss=row.loss,
+        ratio=ratio,
+        observed=row.observed,
+        protocol=row.protocol,
+        folds=2 if request.quick else 3,
+    )
+
+
+def _makes_sense(row: Row, request: Request) -> bool:
+    """Leave out early stopping at ranks above d, where W H^T gains nothing but cost."""
+    if row.protocol != "early-stopped":
+        return True
+    data = loaded(row.dataset, request.folder)[0]
+    return rank_of(row.ratio, data.Y.shape[1]) <= int(data.X.shape[1])
+
+
+def rank_of(ratio: float, n_labels: int) -> int:
+    """Return k for a ratio k/L, rounded up as in the printed rows of CPLST."""
+    return max(1, math.ceil(ratio * n_labels - 1e-9))  # 0.6 * 5 is a little above 3
+
+
+def _repetitions(task: Task, quick: bool) -> int:
+    """Return how many starts, measurement matrices or observation patterns are tried."""
+    if task.observed < 1:
+        return 2 if quick else 3
+    if task.protocol == "early-stopped":
+        number = 10 if task.loss == "squared" else 2  # the others take ten times as long
+    else:
+        number = METHODS[task.method].repetitions
+    return min(number, 2) if quick else number
+
+
+def _asks_for_splits(rows: Sequence[tuple[Row, Task]]) -> bool:
+    return any(
+        (row.table, row.dataset, row.method) == (10, "delicious", "CPLST") for row, _ in rows
+    )
+
+
+def _split_tasks(request: Request) -> tuple[Task, ...]:
+    """Return CPLST on other splits of delicious: how much do splits matter to its AUC?"""
+    content, folds = loaded("delicious", request.folder)[1], 2 if request.quick else 3
+    tasks = (
+        Task("delicious", content, "CPLST", "squared", ratio, 1.0, "closed form", folds, split)
+        for split in SPLIT_CHECK
+        for ratio in SPLIT_RATIOS
+    )
+    return tuple(tasks)
+
+
+def _notes(
+    absent: Sequence[str], tables: Sequence[int], datasets: Sequence[str]
+) -> tuple[str, ...]:
+    """Say what was left out."""
+    notes = []
+    if absent:
+        notes.append(f"Left out, data not at hand: {', '.join(absent)}.")
+    if empty := [t for t in tables if not any(t in _tables_of(name) for name in datasets)]:
+        notes.append(f"Tables without any of {', '.join(datasets)}: {', '.join(map(str, empty))}.")
+    return tuple(notes)
