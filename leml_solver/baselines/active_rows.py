@@ -8,7 +8,9 @@ many equations as rows gives.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numba
@@ -23,6 +25,9 @@ from leml_solver.threads import shared
 __all__ = ["RowSolver"]
 
 Array = NDArray[np.float64]
+Apply = Callable[[Array], Array]
+
+_STEEP = 1e10  # the trace of a system beyond which a Cholesky factor has few digits left
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,20 +72,37 @@ class RowSolver:
             y = 0.5 * (1 + y)
         weight = CURVATURES[self.loss] / self.penalty
         system = weight * _gram(X)
-        system[np.diag_indices_from(system)] += 1.0
-        factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        residual, b = self._residual(factor, y)
-        w = weight * np.asarray(X.T @ residual)
+        inverse = _cholesky if np.trace(system) < _STEEP else _spectral
+        apply, seen = inverse(system)
+        b = _intercept(apply, y) if self.intercept else 0.0
+        w = weight * np.asarray(X.T @ seen(y - b))
         return np.append(w, b) if self.intercept else w
 
-    def _residual(self, factor: Any, y: Array) -> tuple[Array, float]:
-        """Return y - X w - b at the minimiser, and b."""
-        if not self.intercept:
-            return scipy.linalg.cho_solve(factor, y, check_finite=False), 0.0
-        right = np.column_stack([y, np.ones(y.size)])
-        both = scipy.linalg.cho_solve(factor, right, check_finite=False)
-        b = float(both[:, 0].sum() / both[:, 1].sum())
-        return both[:, 0] - b * both[:, 1], b
+
+def _intercept(apply: Apply, y: Array) -> float:
+    """Return the b at which the residual y - X w - b sums to zero."""
+    both = apply(np.column_stack([y, np.ones(y.size)]))
+    return float(both[:, 0].sum() / both[:, 1].sum())
+
+
+def _cholesky(system: Array) -> tuple[Apply, Apply]:
+    """Return the product with (system + I)^-1, twice; the lower triangle is overwritten."""
+    system[np.diag_indices_from(system)] += 1.0
+    factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    apply = partial(scipy.linalg.cho_solve, factor, check_finite=False)
+    return apply, apply
+
+
+def _spectral(system: Array) -> tuple[Apply, Apply]:
+    """Return the products with (system + I)^-1, and with the part of it that X^T does not kill.
+
+    For a system so large that I drowns in its rounding.
+    """
+    values, U = scipy.linalg.eigh(system, lower=True, overwrite_a=True, check_finite=False)
+    seen = values > values.size * np.finfo(float).eps * values[-1]
+    shrink = 1 / (1 + np.where(seen, values, 0.0))
+    parts = U.T * shrink[:, None], U.T * (seen * shrink)[:, None]
+    return lambda v: U @ (parts[0] @ v), lambda v: U @ (parts[1] @ v)
 
 
 def _gram(X: Any) -> Array:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -84,8 +85,15 @@ class Baseline(ScoredClassifier, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
-        """Return X as a float64 array or CSR matrix with as many columns as in `fit`."""
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        """Return X as a float64 array or CSR matrix with as many columns as in `fit`.
+
+        Entries of a sparse matrix that are stored in parts are added up, in a copy.
+        """
+        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        if sparse.issparse(rows) and not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows
 
     def _block_scores(self, X: Any) -> BlockScores:
         """Return the scores less the threshold, to be made block by block."""

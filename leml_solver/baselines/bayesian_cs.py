@@ -53,7 +53,7 @@ class BayesianCSClassifier(Baseline):
     weight_variance : float
         v; the regression on full labels is ridge regression with penalty noise / v. The original
         has 1. Where most labels are missing, latent labels near 0 pull the regression down with
-        them, and a much smaller v, chosen by validation, is needed (0.001 on bibtex, 20 % seen).
+        them, and a much smaller v, chosen by validation, is needed (about 1e-4 on bibtex).
     prior_shape, prior_rate : float
         a and b. Small ones are the usual sparse prior; large ones fix every precision at a / b.
     posterior : {"factorised", "joint"}

@@ -6,7 +6,9 @@ made. Working with squares of singular values costs digits: the relative error i
 of the condition number times 1e-16, and singular values below 1e-5 of the largest cannot be told
 from zero and count as zero. On bibtex the coefficients agree with those from a singular value
 decomposition of X to 1e-12; to reproduce the printed figures of CPLST, predictions good to 1e-4 are
-enough. Dense X, and sparse X small enough to be dense, are decomposed themselves.
+enough. Columns without a zero are centred themselves, since their means may be large against their
+spread; those of the others are not. Dense X, and sparse X small enough to be dense, are decomposed
+themselves.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from leml_solver.baselines.column_means import column_means, with_full_columns_centred
 from leml_solver.closed_forms import Compression, compress
 
 __all__ = ["Centred", "LinearModel", "ridge_regression"]
@@ -64,7 +67,7 @@ class Centred:
     @cached_property
     def X_means(self) -> Array:
         """What is taken off X, (d,)."""
-        return _means(self.X) if self.centre_features else np.zeros(self.X.shape[1])
+        return column_means(self.X) if self.centre_features else np.zeros(self.X.shape[1])
 
     @cached_property
     def Y_means(self) -> Array:
@@ -89,6 +92,13 @@ class Centred:
             return np.asarray(scipy.linalg.cho_solve(factor, self.cross(), check_finite=False))
         return self.adjoint(scipy.linalg.cho_solve(factor, self.targets(), check_finite=False))
 
+    @cached_property
+    def _stored(self) -> tuple[Any, Array]:
+        """Sparse features, full columns centred, and the means that are still to be taken off."""
+        if not self.centre_features:
+            return self.X, self.X_means
+        return with_full_columns_centred(self.X, self.X_means)
+
     @property
     def _tall(self) -> bool:
         return bool(self.X.shape[0] >= self.X.shape[1])
@@ -106,16 +116,18 @@ class Centred:
         """Return X^T Y, (d, m)."""
         if not sp.issparse(self.X):
             return np.asarray(self._rows.T @ self.targets())
-        cross = _dense(self.X.T @ self.Y)
+        X, _ = self._stored
+        cross = _dense(X.T @ self.Y)
         if self.centre_features or self.centre_targets:  # of one is enough: the rest drops out
-            cross = cross - self.X.shape[0] * np.outer(_means(self.X), _means(self.Y))
+            cross = cross - X.shape[0] * np.outer(_means(X), _means(self.Y))
         return cross
 
     def adjoint(self, A: Array) -> Array:
         """Return X^T A for a dense A (n, m)."""
         if not sp.issparse(self.X):
             return np.asarray(self._rows.T @ A)
-        return np.asarray(self.X.T @ A - np.outer(self.X_means, A.sum(axis=0)))
+        X, means = self._stored
+        return np.asarray(X.T @ A - np.outer(means, A.sum(axis=0)))
 
     def target_gram(self) -> Array:
         """Return Y^T Y, (m, m)."""
@@ -128,10 +140,10 @@ class Centred:
             return np.asarray(
                 self._rows.T @ self._rows if self._tall else self._rows @ self._rows.T
             )
-        means, n = self.X_means, self.X.shape[0]
+        X, means = self._stored
         if self._tall:
-            return np.asarray(_dense(self.X.T @ self.X) - n * np.outer(means, means))
-        gram, shift = _dense(self.X @ self.X.T), np.asarray(self.X @ means)
+            return np.asarray(_dense(X.T @ X) - X.shape[0] * np.outer(means, means))
+        gram, shift = _dense(X @ X.T), np.asarray(X @ means)
         return np.asarray(gram - shift - shift[:, None] + means @ means)
 
     def _from_columns(self) -> Compression:

@@ -46,6 +46,11 @@ class Rows:
         """Return some of the rows."""
         return Rows(self.X[index], self.labels.rows(index))
 
+    def labelled(self) -> Rows:
+        """Return the rows that have an observed label, these if all have."""
+        counts = self.labels.counts
+        return self if counts.all() else self.some(np.flatnonzero(counts))
+
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
@@ -111,12 +116,17 @@ def compare(
     rng: np.random.Generator,
     report: Callable[[str], object],
 ) -> Comparison:
-    """Fit both norms with penalties chosen on the training rows and compare them on the others."""
+    """Fit both norms with penalties chosen on the training rows and compare them on the others.
+
+    Rows without an observed label say nothing and are left out.
+    """
+    train, test = train.labelled(), test.labelled()
     order = rng.permutation(train.labels.shape[0])
-    if order.size < _FEWEST_ROWS:
+    if order.size < _FEWEST_ROWS or test.labels.shape[0] < 2:
         raise ValueError(
-            f"`X` must have at least {_FEWEST_ROWS} rows, some of them to choose a penalty on, got "
-            f"{order.size}; leave out `test`."
+            f"`X` must have at least {_FEWEST_ROWS} rows with a label, some of them to choose a "
+            f"penalty on, and `test` at least 2, got {order.size} and {test.labels.shape[0]}; "
+            "leave out `test`."
         )
     cut = max(1, round(_VALIDATION_SHARE * order.size))
     parts = train.some(np.sort(order[cut:])), train.some(np.sort(order[:cut]))
@@ -145,13 +155,18 @@ def gap_bound(facts: FeatureFacts, ball: str, model: ModelFacts) -> BoundValue:
     """Bound the gap of every model whose norm is at most the next power of two above this one's.
 
     From the average given the data, its Monte Carlo error of three standard errors included, at
-    level 0.05; the powers of two are fixed beforehand, so the radius may depend on the data.
+    level 0.05; the powers of two are fixed beforehand, so the radius may depend on the data. The
+    largest |x| of the training rows stands for that of the law.
     """
-    smallest = 2.0 ** (-_RADII // 2)
+    smallest, largest = 2.0 ** (-_RADII // 2), 2.0 ** (_RADII // 2 - 1)
     radius = 2.0 ** math.ceil(math.log2(max(model.norm, smallest)))
     setting = replace(facts.setting, radius=radius, ball=ball)
     risk = RiskSetting.of(Squared(), setting, delta=_DELTA / _RADII)
-    return data_dependent_gap(setting, risk, monte_carlo(facts.averages[ball], radius=radius))
+    bound = data_dependent_gap(setting, risk, monte_carlo(facts.averages[ball], radius=radius))
+    if radius <= largest:
+        return bound
+    why = f"needs a norm of at most {largest:.4g}, here it is {model.norm:.4g}; rescale X"
+    return replace(bound, failures=(*bound.failures, why))
 
 
 def _facts(model: LinearModel, tested: RowLosses, train_risk: float) -> ModelFacts:

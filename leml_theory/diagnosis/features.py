@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ class FeatureFacts:
         |mean x|^2 / Sigma, the part of Sigma that centring removes.
     nonnegative : bool
         Whether no feature is negative.
+    label_share : float
+        Largest share of E|V|_F^2 that one label has: P, unless |x| hangs together with which labels
+        are observed.
     """
 
     setting: Setting
@@ -49,6 +52,7 @@ class FeatureFacts:
     advantage: Estimate
     mean_share: float
     nonnegative: bool
+    label_share: float
 
     @property
     def moments(self) -> Moments:
@@ -65,9 +69,9 @@ class FeatureFacts:
         r"""The advantage that nothing with these moments exceeds, in root mean squares.
 
         :math:`1/\sqrt{\max(\sigma_1/\Sigma, P)}`, since :math:`E\|V\|^2` is at least the norms of
-        :math:`E VV^T` and :math:`E V^TV`.
+        :math:`E VV^T` and :math:`E V^TV`; for P stands `label_share`.
         """
-        return 1 / math.sqrt(max(self.top_share, self.setting.max_probability))
+        return 1 / math.sqrt(max(self.top_share, self.label_share))
 
     @property
     def theorem_4_advantage(self) -> float:
@@ -89,14 +93,27 @@ class FeatureFacts:
 
     @property
     def promised_advantage(self) -> float:
-        """Theorem 3 over the smallest bound that is valid here, at least 1."""
+        """Theorem 3 over the smallest bound that is valid here, at least 1; 1 if none is valid.
+
+        It compares upper bounds: the Frobenius average itself may lie below its own.
+        """
         bounds = self.bounds
-        return bounds["theorem_3"].value / best_bound(bounds).value
+        return max(1.0, bounds["theorem_3"].value / best_bound(bounds).value)
 
     @property
     def bounds(self) -> dict[str, BoundValue]:
-        """Every bound on the trace ball's average, valid or with the reasons why not."""
-        return complexity_bounds(self.setting)
+        """Every bound on the trace ball's average, valid or with the reasons why not.
+
+        None is for points that count more than others, as those with more observed labels do.
+        """
+        made, setting = complexity_bounds(self.setting), self.setting
+        if setting.fixed_labels:
+            return made
+        why = (
+            "needs the same number of observed labels at every point, here it differs, "
+            f"{setting.labels_per_point:.4g} on average"
+        )
+        return {name: replace(b, failures=(*b.failures, why)) for name, b in made.items()}
 
     @property
     def points_needed(self) -> float:
@@ -144,20 +161,26 @@ def _facts(
     second = points.second_moment()
     mean = np.zeros(1) if points.shift is not None else points.mean
     mean_share = float(mean @ mean) / second
+    label_share = labels.largest_share(points.squares())
     return FeatureFacts(
-        setting=_setting(points, labels, mean_share, rng),
+        setting=_setting(points, labels, (mean_share, label_share), rng),
         averages={"trace": Estimate.of(spectral), "frobenius": Estimate.of(frobenius)},
         advantage=_ratio(frobenius, spectral),
         mean_share=mean_share,
         nonnegative=points.nonnegative,
+        label_share=label_share,
     )
 
 
 def _setting(
-    points: Points, labels: KnownLabels, mean_share: float, rng: np.random.Generator
+    points: Points, labels: KnownLabels, shares: tuple[float, float], rng: np.random.Generator
 ) -> Setting:
-    """Return the setting of the trace ball with the moments of the sample."""
-    (n, d), facts = points.shape, labels.facts
+    """Return the setting of the trace ball with the moments of the sample.
+
+    Its P is no smaller than the share of one label in E|V|_F^2, so that it serves given the data.
+    """
+    (n, d), facts, (mean_share, label_share) = points.shape, labels.facts, shares
+    low, high = facts.probability_range
     second = points.second_moment()
     # Sigma/d <= sigma_1 <= Sigma <= R^2 but for rounding.
     top = min(max(points.top_eigenvalue(rng), second / d), second)
@@ -168,7 +191,7 @@ def _setting(
         n_features=d,
         n_labels=labels.shape[1],
         labels_per_point=facts.labels_per_point,
-        probability_range=facts.probability_range,
+        probability_range=(low, max(high, label_share)),
         moments=Moments(second, top, radius**2, radius, centred),
         fixed_labels=facts.fixed,
     )

@@ -109,6 +109,17 @@ class KnownLabels:
             largest_frequency=float(frequencies.max()),
         )
 
+    def largest_share(self, squares: Array) -> float:
+        """Return the largest share of E|V|_F^2 that one label has, from |x|^2 of each point (n,).
+
+        A point counts as often as it shows labels, and each of them has the same part of it.
+        """
+        if self.mask is None:
+            return 1 / self.shape[1]
+        weights = self.counts * squares
+        total = float(weights @ self.counts)
+        return float((weights @ self.mask).max()) / total if total > 0 else 1 / self.shape[1]
+
     def rows(self, index: Index) -> KnownLabels:
         """Return the labels of some points."""
         return KnownLabels(self.Y[index], None if self.mask is None else self.mask[index])

@@ -26,7 +26,7 @@ _FEATURE_LINES: dict[str, Callable[[FeatureFacts], str]] = {
     "  about at most, by the moments": lambda facts: f"{facts.ceiling:.3f}",
     "  if the features were Gaussian": lambda facts: f"{facts.gaussian_advantage:.3f}",
     "  Theorem 4 without its constant": lambda facts: f"{facts.theorem_4_advantage:.3f}",
-    "  proved, by the bounds that apply": lambda facts: f"{facts.promised_advantage:.3f}",
+    "  promised, by the bounds that apply": lambda facts: f"{facts.promised_advantage:.3f}",
     "points that Theorem 6 asks for": lambda facts: f"{facts.points_needed:.0f}",
 }
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, svds
 
 from argument_checks import moderate_array
+from leml_solver.baselines.column_means import column_means, with_full_columns_centred
 from leml_theory.complexity import spectral_norms
 
 __all__ = ["Points"]
@@ -21,8 +22,7 @@ Array = NDArray[np.float64]
 
 # Up to this side eigenvalues of a dense matrix are cheaper than a Lanczos iteration.
 _DENSE_SIDE = 1024
-# What is left of |x|^2 by rounding when all x are equal: differences of numbers, of their squares.
-_ROUNDING = {"dense": 1e-24, "sparse": 1e-10}
+_ROUNDING = 1e-24  # what may be left of |x|^2 where all x are equal but for rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class Points:
     Attributes
     ----------
     X : (n, d) array or CSR array
-        Features.
+        Features; of a centred CSR array, those less their mean that have no zero.
     shift : (d,) array or None
         The mean that is taken off every row without storing the result; None takes nothing off.
     """
@@ -61,7 +61,7 @@ class Points:
 
     @property
     def mean(self) -> Array:
-        """Mean of the rows before anything is taken off."""
+        """Mean of the rows of X."""
         return np.asarray(self.X.mean(axis=0)).ravel()
 
     @property
@@ -71,22 +71,28 @@ class Points:
 
     def centred(self) -> Points | None:
         """Return the rows less their mean; None if they are all equal."""
-        kind = "sparse" if sparse.issparse(self.X) else "dense"
-        made = Points(self.X, self.mean) if kind == "sparse" else Points(self.X - self.mean)
-        constant = made.second_moment() <= _ROUNDING[kind] * self.second_moment()
-        return None if constant else made
+        means = column_means(self.X)
+        if sparse.issparse(self.X):
+            made = Points(*with_full_columns_centred(self.X, means))
+            return None if made.second_moment() <= 0 else made
+        made = Points(self.X - means)
+        return None if made.second_moment() <= _ROUNDING * self.second_moment() else made
 
     def second_moment(self) -> float:
         """Return the mean of |x|^2."""
         total = _squares(self.X) / self.shape[0]
         return total if self.shift is None else total - float(self.shift @ self.shift)
 
-    def radius(self) -> float:
-        """Return the largest |x|."""
+    def squares(self) -> Array:
+        """Return |x|^2 of each row."""
         squares = np.asarray((self.X * self.X).sum(axis=1)).ravel()
         if self.shift is not None:
             squares = squares - 2 * (self.X @ self.shift) + self.shift @ self.shift
-        return math.sqrt(max(float(squares.max()), 0.0))
+        return np.asarray(np.maximum(squares, 0.0))
+
+    def radius(self) -> float:
+        """Return the largest |x|."""
+        return math.sqrt(float(self.squares().max()))
 
     def top_eigenvalue(self, rng: np.random.Generator) -> float:
         """Return the largest eigenvalue of the mean of x x^T, by Lanczos where d is large."""

@@ -60,13 +60,18 @@ def _observation(found: Diagnosis) -> Iterator[str]:
     else:
         yield (
             f"Points show different numbers of labels, {labels.labels_per_point:.4g} on average; "
-            "the bounds on risks ask for one number s at all points and do not apply."
+            "the bounds ask for one number s at all points and do not apply."
         )
     yield (
         "A Rademacher average sees one of a point's observed labels, drawn uniformly: the largest "
         f"probability of a label to be seen is P = {high:.4g}, the smallest p = {low:.4g} "
         f"(1/L = {1 / found.n_labels:.4g})."
     )
+    if found.raw.label_share > high:
+        yield (
+            "Longer points show some labels more often: one has up to "
+            f"{found.raw.label_share:.4g} of the squares in the sum, which the bounds take for P."
+        )
     yield (
         "How often labels are positive does not enter P; the most frequent one is positive in "
         f"{labels.largest_frequency:.4g} of its observed entries, which would matter only if "
@@ -116,12 +121,12 @@ def _averages(found: Diagnosis) -> Iterator[str]:
 def _bounds(found: Diagnosis) -> Iterator[str]:
     yield f"Bounds on the trace average that apply, smallest first: {_valid(found.raw)}."
     yield (
-        "Against Theorem 3 for the Frobenius ball, what is proved is "
+        "Against Theorem 3 for the Frobenius ball, a bound too, they promise "
         f"{_promise(found.raw.promised_advantage)}."
     )
     if found.centred is not None:
         yield (
-            f"After centring there apply: {_valid(found.centred)}; what is proved then is "
+            f"After centring there apply: {_valid(found.centred)}; they then promise "
             f"{_promise(found.centred.promised_advantage)}."
         )
     for name, bound in found.raw.bounds.items():
@@ -133,7 +138,7 @@ def _bounds(found: Diagnosis) -> Iterator[str]:
 def _valid(facts: FeatureFacts) -> str:
     """List the bounds that apply, the smallest first."""
     valid = sorted((b for b in facts.bounds.values() if b.valid), key=lambda bound: bound.value)
-    return ", ".join(f"{BOUND_NAMES[bound.name]} ({bound.value:.4g})" for bound in valid)
+    return ", ".join(f"{BOUND_NAMES[bound.name]} ({bound.value:.4g})" for bound in valid) or "none"
 
 
 def _promise(advantage: float) -> str:
@@ -167,8 +172,8 @@ def _points(facts: FeatureFacts) -> str:
 
 def _summary(found: Diagnosis) -> str:
     """Put promise and measurement side by side."""
-    proved = _promise(found.raw.promised_advantage)
-    text = f"In short: proved {proved}, averages {_factor(found.raw.advantage)}"
+    promised = _promise(found.raw.promised_advantage)
+    text = f"In short: promised {promised}, averages {_factor(found.raw.advantage)}"
     if found.centred is not None:
         text += f" ({found.centred.advantage.value:.3f} after centring)"
     if found.measured is None:

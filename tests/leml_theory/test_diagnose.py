@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from leml_solver.baselines import BinaryRelevanceClassifier
-from leml_theory.complexity import rademacher_averages
+from leml_theory.complexity import Estimate, rademacher_averages
 from leml_theory.conditional import Observed, conditional_rademacher_averages
 from leml_theory.diagnose import main
 from leml_theory.diagnosis import diagnose, gap_bound
@@ -19,6 +19,7 @@ from leml_theory.diagnosis import points as points_module
 from leml_theory.diagnosis.comparison import ModelFacts
 from leml_theory.diagnosis.features import feature_facts
 from leml_theory.diagnosis.labels import KnownLabels
+from leml_theory.diagnosis.measured_wording import clear
 from leml_theory.diagnosis.models import FrobeniusLearner, TraceLearner, row_losses
 from leml_theory.diagnosis.page import page
 from leml_theory.diagnosis.points import Points
@@ -74,6 +75,8 @@ def test_isotropic_gaussian_features_have_the_advantage_that_theory_knows():
         assert ours.value == pytest.approx(expected.value, abs=slack), ball
     exact = math.sqrt(L / (2 * found.raw.top_share * d))  # P = 1/L
     assert found.raw.theorem_4_advantage == pytest.approx(exact)
+    assert found.raw.points_needed == pytest.approx(math.log(L * exact**2) * L**2 / 2)  # p = 1/L
+    assert 1 < found.raw.gaussian_advantage < found.raw.advantage.value
     assert found.raw.advantage.value > 2
 
 
@@ -84,6 +87,7 @@ def test_features_on_one_line_gain_nothing(as_matrix):
     for facts in (found.raw, found.centred):
         # V has rank one: its two norms are equal up to rounding of squares
         assert facts.advantage.value == pytest.approx(1, abs=1e-7)
+        assert facts.advantage.stderr < 1e-7  # both norms are the same in every draw
         assert facts.top_share == pytest.approx(1, abs=1e-9)
         assert facts.ceiling == pytest.approx(1, abs=1e-9)
     assert "gains nearly nothing" in " ".join(found.sentences())
@@ -98,6 +102,16 @@ def test_constant_features_gain_nothing_and_nothing_is_left_after_centring(as_ma
     assert found.record()["centred"] is None
     assert "All points are equal" in " ".join(found.sentences())
     assert "as they are" in page(found)
+
+
+def test_a_large_constant_among_sparse_features_is_gone_after_centring():
+    X = np.where(rng().random((200, 30)) < 0.3, rng(1).random((200, 30)) / 5, 0)
+    expected = diagnose(X, labels(200, 8), rng=rng(2)).centred
+    X = sparse.csr_matrix(np.column_stack([X, np.full(200, 1.7e9)]))
+    centred = diagnose(X, labels(200, 8), rng=rng(2)).centred
+    assert centred is not None
+    assert centred.top_share == pytest.approx(expected.top_share)
+    assert centred.advantage.value == pytest.approx(expected.advantage.value)
 
 
 def test_nonnegative_features_lose_the_advantage_and_centring_restores_it():
@@ -218,12 +232,88 @@ def test_labels_never_observed_are_left_out_and_uneven_numbers_are_said():
     assert (found.unobserved, found.n_labels) == (1, 5)
     assert not found.labels.fixed
     assert not found.gap_bounds["trace"].valid
+    assert found.raw.promised_advantage == 1
     text = " ".join(found.sentences())
+    assert "that apply, smallest first: none." in text
     assert "1 labels without any observed entry" in text
     assert "different numbers of labels" in text
 
 
+def test_no_bound_is_claimed_where_points_count_differently():
+    X, Y = rng().standard_normal((400, 30)), labels(400, 40)
+    Y[::2, 1:] = np.nan
+    facts = diagnose(X, Y, rng=rng(), draws=60).raw
+    # points with all labels count twice: the average is sqrt(2) times what Theorem 3 says of it
+    frobenius = facts.averages["frobenius"]
+    assert frobenius.value - Z * frobenius.stderr > 1.2 * facts.bounds["theorem_3"].value
+    assert not any(bound.valid for bound in facts.bounds.values())
+    assert "same number of observed labels" in facts.bounds["theorem_3"].failures[-1]
+
+
+@pytest.mark.parametrize("large", [30.0, 0.01])
+def test_the_largest_label_is_that_of_the_signed_sum_where_lengths_go_with_labels(large):
+    n, L = 2000, 64
+    X, Y = rng().standard_normal((n, L)), np.full((n, L), np.nan)
+    shown = np.where(np.arange(n) < n // 2, 0, np.arange(n) % L)  # half of the points show label 0
+    Y[np.arange(n), shown] = 1
+    X[shown == 0] *= large
+    found = diagnose(X, Y, rng=rng(1), draws=20)
+    assert found.labels.fixed
+    for facts in (found.raw, found.centred):
+        average = facts.averages["trace"]
+        for bound in facts.bounds.values():
+            assert not bound.valid or average.value - Z * average.stderr <= bound.value, bound.name
+        # means of norms are below root mean squares by their own spread, a few per cent here
+        assert 1 <= facts.advantage.value <= 1.1 * facts.ceiling
+    squares = np.square(X).sum(axis=1)
+    expected = np.bincount(shown, squares).max() / squares.sum()
+    assert found.raw.label_share == pytest.approx(expected)
+
+
 # What is measured
+
+
+def test_rows_without_a_label_do_not_count_in_what_is_measured():
+    X, Y = low_rank_data(200)
+    Y[:20], Y[150:170] = np.nan, np.nan
+    Y[170:, 1] = np.nan
+    found = diagnose(X[:150], Y[:150], rng=rng(), test=(X[150:], Y[150:])).measured
+    assert found.risk_difference.draws == found.top_1_difference.draws == 30
+    assert found.zero_risk == pytest.approx(0.5 * np.nanmean(Y[170:]))  # squares of 0 and 1
+    # one direction decides all labels but for noise, so nine of ten first labels hold
+    assert found.trace.top_1 > 0.8
+
+
+def test_penalties_are_chosen_without_a_look_at_the_test_rows():
+    X, Y = low_rank_data(160)
+    one, other = (
+        diagnose(X[:100], Y[:100], rng=rng(), test=(X[100:], held_out))
+        for held_out in (Y[100:], 1 - Y[100:])
+    )
+    for a, b in ((one.measured, other.measured), (one.measured_centred, other.measured_centred)):
+        assert (a.trace.penalty, a.frobenius.penalty) == (b.trace.penalty, b.frobenius.penalty)
+        assert a.trace.test_risk < b.trace.test_risk
+
+
+def test_a_penalty_at_the_end_of_those_tried_is_said():
+    X, Y = low_rank_data(40)
+    found = diagnose(X, 0 * Y, rng=rng(), test=(X, 0 * Y))  # any penalty gives Z = 0
+    assert found.measured.trace.at_end
+    assert "read with care" in " ".join(found.sentences())
+
+
+def test_a_difference_is_clear_from_two_standard_errors_on():
+    assert clear(Estimate(-1.0, 0.49, 9))
+    assert not clear(Estimate(-1.0, 0.51, 9))
+
+
+def test_too_few_rows_with_a_label_are_refused():
+    X, Y = low_rank_data(40)
+    none = np.full_like(Y, np.nan)
+    few = np.vstack([Y[:3], none[3:]])
+    for train, test in ((few, Y), (Y, none)):
+        with pytest.raises(ValueError, match="rows with a label"):
+            diagnose(X, train, rng=rng(), test=(X, test))
 
 
 def test_the_trace_norm_is_better_where_labels_share_one_direction():
@@ -292,6 +382,9 @@ def test_the_bound_on_the_gap_is_for_the_next_power_of_two_and_every_such_radius
     concentration = 1.5 * (4 * R + 1) ** 2 * math.sqrt(math.log(2 * 64 / 0.05) / (2 * n))
     assert bound.value == pytest.approx(2 * (4 * R + 1) * 4 * average + concentration)
     assert not gap_bound(diagnose(X, Y, rng=rng(), draws=5).raw, "trace", model).valid
+    assert gap_bound(facts, "trace", replace(model, norm=2.0**31)).valid
+    beyond = gap_bound(facts, "trace", replace(model, norm=2.0**31 + 1))
+    assert "norm of at most" in beyond.failures[-1]
 
 
 def test_a_record_goes_through_json_and_repeats_with_the_seed():

@@ -233,6 +233,29 @@ def test_separable_labels_and_a_small_penalty(loss):
     assert np.array_equal(model.predict(X)[seen], Y[seen])
 
 
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
+@pytest.mark.parametrize("penalty", [1e-6, 1e-12])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_equal_rows_and_a_penalty_of_nearly_nothing(loss, penalty, intercept):
+    rng = np.random.default_rng(13)
+    X = np.tile(100 * rng.normal(size=(30, 80)), (2, 1))
+    Y = np.where(rng.random((60, 5)) < 0.3, np.nan, rng.random((60, 5)) < 0.4)
+    model = BinaryRelevanceClassifier(loss=loss, penalty=penalty, fit_intercept=intercept)
+    assert model.fit(X, Y).converged_
+    # independent but for the pairs: the scores are the best for each pair, the means of its labels
+    first, second = Y[:30], Y[30:]
+    best = np.where(
+        np.isnan(first), second, np.where(np.isnan(second), first, (first + second) / 2)
+    )
+    seen, scores = ~np.isnan(best), X[:30] @ model.Z_ + model.intercept_
+    best = best if loss == "squared" else 2 * best - 1
+    # at most the penalty times |w|^2, about 1e-4, is saved elsewhere
+    error = (
+        scores - best if loss == "squared" else np.minimum(0, np.sign(best) * scores - abs(best))
+    )
+    assert np.abs(error[seen]).max() < 1e-6
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

@@ -100,6 +100,29 @@ def test_no_worse_than_label_frequencies(cls):
     assert average_auc(Y, scores) >= average_auc(Y, floor) + 0.05 * better
 
 
+def test_rows_without_a_label_do_not_count_in_the_score():
+    X, Y = toy()
+    fitted = baselines.CPLSTClassifier().fit(X, Y)
+    some = np.where(np.arange(len(Y))[:, None] < 30, np.nan, Y)
+    assert 0 < fitted.score(X[30:], Y[30:]) == fitted.score(X, some)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_entries_that_are_stored_in_parts_are_added_up_in_a_copy(estimator):
+    X, Y = toy(n=40, d=60)
+    X[np.abs(X) < 0.7] = 0
+    if estimator.takes_missing:
+        Y[::7, 0] = np.nan
+    whole = sparse.csr_array(X)
+    halves = sparse.csr_array(
+        (np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr), X.shape
+    )
+    expected, found = (clone(estimator).fit(rows, Y) for rows in (whole, halves))
+    # halves add up exactly, and all the rest is the same
+    assert np.array_equal(found.decision_function(halves), expected.decision_function(whole))
+    assert halves.nnz == 2 * whole.nnz
+
+
 @pytest.mark.parametrize("cls", CLASSES)
 def test_sparse_and_dense_features_are_the_same(cls):
     X, Y = toy()

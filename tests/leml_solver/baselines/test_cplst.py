@@ -106,6 +106,31 @@ def test_gram_matrices_of_sparse_features_say_the_same(monkeypatch, shape, inter
     assert np.allclose(found, expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("shape", [(60, 12), (12, 60)])
+@pytest.mark.parametrize("constant", [1e3 / 3, 1e6 / 3, 1e9 / 3])
+def test_a_large_constant_among_sparse_features_costs_no_digits(monkeypatch, shape, constant):
+    X, Y = data(5, *shape)
+    X[np.abs(X) < 1] = 0
+    expected = CPLSTClassifier(3, ridge=0.1).fit(X, Y).decision_function(X)
+    X = np.column_stack([X, np.full(len(X), constant)])
+    monkeypatch.setattr(regression, "_SMALL", 0)
+    model = CPLSTClassifier(3, ridge=0.1).fit(sp.csr_array(X), Y)
+    # squared condition number, about 1e4, times rounding; its squares alone would be 1e17
+    assert np.allclose(model.decision_function(X), expected, atol=1e-10)
+    assert not model.W_[-1].any()
+    plain = regression.ridge_regression(sp.csr_array(X), Y, 0.1, intercept=True)
+    assert not plain.Z[-1].any()
+
+
+@pytest.mark.parametrize("small", [0, 1 << 20])
+def test_nothing_is_learnt_from_equal_points(monkeypatch, small):
+    Y = data()[1]
+    X = np.tile(np.linspace(0.1, 1, 7), (40, 1))
+    monkeypatch.setattr(regression, "_SMALL", small)
+    for rows in (X, sp.csr_array(X)):
+        assert not CPLSTClassifier(3).fit(rows, Y).W_.any()
+
+
 def test_a_smaller_rank_is_a_part():
     X, Y = data(7)
     full = CPLSTClassifier(5).fit(X, Y)
