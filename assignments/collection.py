@@ -33,7 +33,9 @@ class Handed:
     problem: str = ""
 
 
-def collect(places: list[Path], assignments: list[str], chosen: str = "") -> list[Handed]:
+def collect(
+    places: list[Path], assignments: list[str], chosen: str = "", *, apart: tuple[Path, ...] = ()
+) -> list[Handed]:
     """Return what lies in folders and files, sorted by name; nothing in them is left out.
 
     Parameters
@@ -44,12 +46,16 @@ def collect(places: list[Path], assignments: list[str], chosen: str = "") -> lis
         Those that there are.
     chosen : str
         The assignment of all files, when they need not be asked.
+    apart : tuple of Path
+        The grader's own files and folders, which are not submissions.
     """
     missing = [place for place in places if not place.exists()]
     if missing:
         raise ValueError(f"{missing[0]} is neither a file nor a folder.")
     # Links are not followed: one that leads out of the folder would have no name in it.
-    paths = sorted({path.absolute() for place in places for path in _files(place)})
+    found = {path.absolute() for place in places for path in _files(place)}
+    own = {path.absolute() for path in apart}
+    paths = sorted(path for path in found if own.isdisjoint((path, *path.parents)))
     if not paths:
         raise ValueError(f"no files in {', '.join(map(str, places))}.")
     roots = [place.absolute() if place.is_dir() else place.absolute().parent for place in places]

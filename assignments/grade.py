@@ -61,7 +61,8 @@ def grade_all(task: Task, handed: list[Handed]) -> list[Mark]:
     list of Mark
         In the order of `handed`.
     """
-    known = {entry: load_mark(task.feedback, entry, task.specifications) for entry in handed}
+    tests, limit = task.specifications, task.limit
+    known = {entry: load_mark(task.feedback, entry, tests, limit) for entry in handed}
     marks = {entry: mark for entry, mark in known.items() if mark is not None}
     waiting = [entry for entry in handed if entry not in marks]
     with tempfile.TemporaryDirectory() as folder, _bar(len(handed), len(marks)) as bar:
@@ -72,7 +73,8 @@ def grade_all(task: Task, handed: list[Handed]) -> list[Mark]:
         try:
             for future in as_completed(futures):
                 marks[futures[future]] = _finished(future, futures[future])
-                write_marks(task.marks, [marks[e] for e in handed if e in marks])
+                with contextlib.suppress(OSError):  # a disk that is full for a moment
+                    write_marks(task.marks, [marks[e] for e in handed if e in marks])
                 bar.update(1)
         finally:
             pool.shutdown(cancel_futures=True)
@@ -101,7 +103,7 @@ def _grade_one(task: Task, folder: Path, entry: Handed) -> Mark:
         trouble = _run(command, 20 * task.limit + _STARTING)
         if trouble:
             return failed_mark(entry, trouble)
-        mark = mark_of(entry, written, task.specifications[entry.assignment])
+        mark = mark_of(entry, written, task.specifications[entry.assignment], task.limit)
     path = task.feedback / f"{entry.name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, mark.feedback)
@@ -149,16 +151,20 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         chosen = find_sources([options.assignment])[0].stem if options.assignment else ""
         specifications = _specifications(options.term)
-        handed = collect(options.submissions, list(specifications), chosen)
+        task = Task(specifications, options.out, options.limit, max(1, options.jobs))
+        apart = (task.marks, task.feedback)
+        handed = collect(options.submissions, list(specifications), chosen, apart=apart)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    task = Task(specifications, options.out, options.limit, max(1, options.jobs))
     try:
         marks = grade_all(task, handed)
     except KeyboardInterrupt:
         print(f"\ninterrupted; {options.out} has the marks so far", file=sys.stderr)
         return 130
+    except OSError as error:
+        print(f"error: {options.out} cannot be written: {error.strerror}.", file=sys.stderr)
+        return 2
     for mark in marks if len(marks) <= 3 else []:
         print(mark.text())
     print(f"{len(marks)} graded, {sum(bool(m.remarks) for m in marks)} with remarks: {options.out}")

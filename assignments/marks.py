@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assignments.collection import Handed
+from assignments.grading.results import printable
 from assignments.grading.specification import Specification
 
 __all__ = ["Mark", "failed_mark", "load_mark", "mark_of", "write_marks"]
@@ -38,11 +39,12 @@ class Mark:
 
     def text(self) -> str:
         """Return the mark with its feedback, a line a test."""
-        lines = [f"{self.submission}: {self.total:g} points"]
+        lines = [f"{printable(self.submission)}: {self.total:g} points"]
         for outcome in self.feedback.get("outcomes", []):
             points = f"{outcome['points']:g}/{outcome['max_points']:g}"
             lines.append(f"{points:>7s}  {outcome['test']}: {outcome['message'] or 'passed'}")
-        return "\n".join([*lines, *(f"  remark: {remark}" for remark in self.remarks)])
+        remarks = (f"  remark: {printable(remark)}" for remark in self.remarks)
+        return "\n".join([*lines, *remarks])
 
 
 def failed_mark(entry: Handed, problem: str) -> Mark:
@@ -50,14 +52,14 @@ def failed_mark(entry: Handed, problem: str) -> Mark:
     return Mark(entry.name, entry.assignment, 0.0, {}, (problem,), {})
 
 
-def mark_of(entry: Handed, written: Path, specification: Specification) -> Mark:
-    """Return the mark that the grader wrote."""
+def mark_of(entry: Handed, written: Path, specification: Specification, limit: float) -> Mark:
+    """Return the mark that the grader wrote under a limit in seconds."""
     feedback = json.loads(written.read_text(encoding="utf-8"))
     feedback |= {
         "submission": entry.name,
         "max_points": specification.points,
         "term": specification.term,
-        "fingerprint": _fingerprint(entry, specification),
+        "fingerprint": _fingerprint(entry, specification, limit),
     }
     return _mark(entry, feedback)
 
@@ -72,22 +74,24 @@ def _mark(entry: Handed, feedback: dict[str, Any]) -> Mark:
     return Mark(entry.name, entry.assignment, total, questions, remarks, feedback)
 
 
-def load_mark(folder: Path, entry: Handed, specifications: dict[str, Specification]) -> Mark | None:
-    """Return the mark of an earlier run, if the same notebook met the same tests."""
+def load_mark(
+    folder: Path, entry: Handed, specifications: dict[str, Specification], limit: float
+) -> Mark | None:
+    """Return the mark of an earlier run, if the same notebook met the same tests and limit."""
     specification = specifications.get(entry.assignment)
     path = folder / f"{entry.name}.json"
     if specification is None or entry.problem or not path.is_file():
         return None
     try:
         feedback = json.loads(path.read_text(encoding="utf-8"))
-        same = feedback["fingerprint"] == _fingerprint(entry, specification)
+        same = feedback["fingerprint"] == _fingerprint(entry, specification, limit)
     except (ValueError, KeyError, TypeError):
         return None
     return _mark(entry, feedback) if same else None
 
 
-def _fingerprint(entry: Handed, specification: Specification) -> str:
-    tests = json.dumps(asdict(specification), sort_keys=True).encode()
+def _fingerprint(entry: Handed, specification: Specification, limit: float) -> str:
+    tests = json.dumps([asdict(specification), limit], sort_keys=True).encode()
     return hashlib.sha256(entry.path.read_bytes() + tests).hexdigest()
 
 
@@ -102,7 +106,8 @@ def write_marks(path: Path, marks: list[Mark]) -> None:
         for mark in marks:
             points = [f"{mark.questions[q]:g}" if q in mark.questions else "" for q in questions]
             remarks = " | ".join(" ".join(remark.split()) for remark in mark.remarks)
-            table.writerow([mark.submission, mark.assignment, f"{mark.total:g}", *points, remarks])
+            row = [mark.submission, mark.assignment, f"{mark.total:g}", *points, remarks]
+            table.writerow([printable(entry) for entry in row])
     aside.replace(path)
 
 

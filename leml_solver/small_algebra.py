@@ -53,7 +53,8 @@ def balancing(W: Factor, H: Factor) -> tuple[Factor, Factor]:
     """
     precision, tiny = float(np.finfo(W.dtype).eps), float(np.finfo(np.float64).tiny)
     W_gram, H_gram = gram(W), gram(H)
-    ridge = max(precision * float(np.trace(H_gram)), tiny**0.25)
+    # k roundings of the Gram matrix add up: less would leave it indefinite where H lacks rank.
+    ridge = max(len(H_gram) * precision * float(np.trace(H_gram)), tiny**0.25)
     L = scipy.linalg.cholesky(H_gram + ridge * np.eye(len(H_gram)), lower=True, check_finite=False)
     squares, U = scipy.linalg.eigh(L.T @ W_gram @ L, driver="evd", check_finite=False)
     floor = max(float(squares[-1]) * precision**2, tiny**0.25)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from .confinement import Fence
 
-__all__ = ["child_environment", "make_fence", "search_path"]
+__all__ = ["PACKAGES", "child_environment", "make_fence", "search_path"]
 
-_PACKAGES = ("argument_checks", "simulations", "leml_solver", "leml_theory", "paper_checks")
+PACKAGES = ("argument_checks", "simulations", "leml_solver", "leml_theory", "paper_checks")
 _SYSTEM = (  # what libraries read at work
     "/usr",
     "/lib",
@@ -42,7 +42,7 @@ def make_fence(home: Path, seconds: float, memory: int) -> Fence:
 @functools.cache
 def _package_folders() -> tuple[str, ...]:
     """Return the project's packages alone: what lies beside them in a checkout stays closed."""
-    specs = [importlib.util.find_spec(name) for name in _PACKAGES]
+    specs = [importlib.util.find_spec(name) for name in PACKAGES]
     found = [spec.submodule_search_locations or [] for spec in specs if spec is not None]
     return tuple(str(folder) for folders in found for folder in folders)
 

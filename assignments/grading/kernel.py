@@ -17,6 +17,8 @@ from .confinement import Fence
 __all__ = ["bind"]
 
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
+_PARENT_DEATH_SIGNAL, _KILL = 1, 9
+_CAPABILITIES, _READ_ANYWHERE = 0x20080522, 1 << 2  # the version of the call; one bit to keep
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every machine
 _VERSION, _PATH_BENEATH = 1, 1
 # Landlock's rights, bit by bit: execute 0, write 1, read 2, list 3, then remove, make, ...
@@ -24,27 +26,65 @@ _READ, _LIST, _TRUNCATE, _DEVICE_CONTROL = 1 << 2, 1 << 3, 1 << 14, 1 << 15
 _EXECUTE, _WRITE = 1, 1 << 1
 _FILE_RIGHTS = _EXECUTE | _WRITE | _READ | _TRUNCATE | _DEVICE_CONTROL
 _RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15}  # how many bits; 16 from version 5
+_NETWORK, _SIGNALS = (4, 3), (6, 3)  # from which version on, and bits: all of TCP; scopes
 
 # Calls of the 64-bit PC, by number; all are refused with "operation not permitted".
 _REFUSED = {
+    "shmget": 29,  # this and the next three: memory that outlives the process
     "socket": 41,
     "socketpair": 53,
     "fork": 57,
     "vfork": 58,
     "execve": 59,
     "kill": 62,
+    "semget": 64,
+    "msgget": 68,
+    "truncate": 76,  # Landlock sees it from version 3 on only
+    "chmod": 90,  # Landlock sees none of those that change what is said of a file
+    "fchmod": 91,
+    "chown": 92,
+    "fchown": 93,
+    "lchown": 94,
     "ptrace": 101,
     "rt_sigqueueinfo": 129,
+    "utime": 132,
+    "setpriority": 141,
+    "sched_setparam": 142,
+    "sched_setscheduler": 144,
+    "setxattr": 188,
+    "lsetxattr": 189,
+    "fsetxattr": 190,
+    "removexattr": 197,
+    "lremovexattr": 198,
+    "fremovexattr": 199,
     "tkill": 200,
+    "utimes": 235,
+    "mq_open": 240,
+    "add_key": 248,
+    "keyctl": 250,
+    "ioprio_set": 251,
+    "fchownat": 260,
+    "futimesat": 261,
+    "fchmodat": 268,
+    "unshare": 272,
+    "utimensat": 280,
     "rt_tgsigqueueinfo": 297,
+    "open_by_handle_at": 304,
+    "setns": 308,
     "process_vm_readv": 310,
     "process_vm_writev": 311,
+    "sched_setattr": 314,
+    "memfd_create": 319,  # memory that no limit counts
     "execveat": 322,
     "pidfd_send_signal": 424,
     "io_uring_setup": 425,
     "pidfd_open": 434,
+    "fchmodat2": 452,
+    "setxattrat": 463,
+    "removexattrat": 466,
 }
 _CLONE, _CLONE3, _THREAD = 56, 435, 0x10000
+_PRCTL, _SET_AFFINITY, _TGKILL, _PRLIMIT = 157, 203, 234, 302
 _PC, _ALLOW, _ERRNO = 0xC000003E, 0x7FFF0000, 0x50000
 _NOT_PERMITTED, _NOT_THERE = 1, 38
 # Instructions of the filter: load a word, jump if equal, jump if a bit is set, jump if >=, return.
@@ -58,8 +98,18 @@ def bind(fence: Fence) -> list[str]:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
         return []
+    _drop_capabilities(libc)
+    libc.prctl(_PARENT_DEATH_SIGNAL, _KILL)  # a grader that is killed leaves nobody behind
     limits = (("files", _landlock(libc, fence)), ("processes and network", _seccomp(libc)))
     return [name for name, holds in limits if holds]
+
+
+def _drop_capabilities(libc: ctypes.CDLL) -> None:
+    """Make root an ordinary user; one who may read everything, where that can be kept."""
+    for kept in (_READ_ANYWHERE, 0):  # packages may have been installed by somebody else
+        sets = struct.pack("6I", kept, kept, 0, 0, 0, 0)
+        if libc.capset(struct.pack("Ii", _CAPABILITIES, 0), sets) == 0:
+            return
 
 
 def _landlock(libc: ctypes.CDLL, fence: Fence) -> bool:
@@ -67,7 +117,8 @@ def _landlock(libc: ctypes.CDLL, fence: Fence) -> bool:
     if version < 1:
         return False
     handled = (1 << _RIGHTS_BY_VERSION.get(version, 16)) - 1
-    attributes = struct.pack("Q", handled)
+    more = [bits if version >= first else 0 for first, bits in (_NETWORK, _SIGNALS)]
+    attributes = struct.pack("QQQ", handled, *more)
     ruleset = libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
     if ruleset < 0:
         return False
@@ -117,6 +168,17 @@ def _program() -> list[bytes]:
     # clone3 hides its flags; told that it is missing, the C library falls back on clone.
     lines += [_instruction(_EQUAL, _CLONE3, no=1), _instruction(_RETURN, _ERRNO | _NOT_THERE)]
     # clone makes threads, which may be, and processes, which may not.
-    lines += [_instruction(_EQUAL, _CLONE, no=3), _instruction(_LOAD, 16)]
-    lines += [_instruction(_BIT, _THREAD, yes=1), refuse]
+    lines += _judged(_CLONE, _instruction(_BIT, _THREAD, yes=1))
+    # What a process may do to itself (abort, ask for its limits), but not to others.
+    lines += _judged(_TGKILL, _instruction(_EQUAL, os.getpid(), yes=1))
+    lines += _judged(_PRLIMIT, _instruction(_EQUAL, 0, yes=1))
+    lines += _judged(_SET_AFFINITY, _instruction(_EQUAL, 0, yes=1))
+    lines += _judged(_PRCTL, _instruction(_EQUAL, _PARENT_DEATH_SIGNAL, no=1))
     return [*lines, _instruction(_RETURN, _ALLOW)]
+
+
+def _judged(number: int, jump: bytes) -> list[bytes]:
+    """Return lines for one call: `jump` looks at its first argument and skips the refusal."""
+    refuse = _instruction(_RETURN, _ERRNO | _NOT_PERMITTED)
+    call, load = _instruction(_EQUAL, number, no=4), _instruction(_LOAD, 16)
+    return [call, load, jump, refuse, _instruction(_RETURN, _ALLOW)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from .specification import Specification
 
-__all__ = ["Outcome", "Result", "gradescope", "write_json"]
+__all__ = ["Outcome", "Result", "gradescope", "printable", "write_json"]
 
 _WITHHELD = "A hidden test failed."
 
@@ -76,6 +76,16 @@ class Result:
 
     def _of(self, question: str) -> Iterable[Outcome]:
         return (outcome for outcome in self.outcomes if outcome.question == question)
+
+
+def printable(text: str) -> str:
+    """Return text that any file and terminal can show; control codes and torn letters escaped.
+
+    Names of files and messages of errors are the student's, and one letter that cannot be written
+    would stop the table of all.
+    """
+    shown = (c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+    return "".join(shown)
 
 
 def gradescope(result: Result, specification: Specification) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .answers import AnswerError, Answers, GraderError
-from .results import Outcome, Result
+from .borrowed import borrowed
+from .results import Outcome, Result, printable
 from .sandbox import Limits
 from .specification import Question, Specification, Test
 from .submission import SubmissionError, read_submission
@@ -42,6 +43,7 @@ class Grader:
             self._problem = str(problem)
             return
         self._answers = Answers(read, modules_imported(specification.setup), limits or Limits())
+        self._answers.remarks += borrowed(specification, read.cells)
 
     def __enter__(self) -> Grader:
         return self
@@ -56,7 +58,7 @@ class Grader:
 
     def run(self, question: Question, test: Test) -> Outcome:
         """Run one test and keep its outcome."""
-        message = self._problem or self._failure(question, test)
+        message = printable(self._problem or self._failure(question, test))
         points = 0.0 if message else test.points
         outcome = Outcome(question.name, test.name, test.hidden, points, test.points, message)
         self._outcomes.append(outcome)
@@ -90,7 +92,7 @@ class Grader:
             self._path.name,
             self._specification.name,
             tuple(self._outcomes),
-            problem + remarks,
+            tuple(map(printable, problem + remarks)),
             output,
         )
 

@@ -7,18 +7,17 @@ import io
 import os
 import pickle
 import select
-import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from .fences import child_environment, make_fence, search_path
+from .folder import Folder
 from .output import Output
 from .transport import decode, frame_length, unpack
 
@@ -34,6 +33,7 @@ sys.path[:] = {search!r}
 importlib.import_module({name!r} + ".child").main({requests}, {replies})
 """
 _NAME = "_answering"  # what the child calls this package
+_MOMENT = 0.25  # seconds to wait for a reply before the folder is looked at
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,8 @@ class Sandbox:
         self._limits = limits
         self.refused: list[str] = []
         self.output = Output()
-        self.folder = Path(tempfile.mkdtemp(prefix="answer-"))
-        with contextlib.suppress(OSError):
-            shutil.copy(submission, self.folder / submission.name)
+        self._folder = Folder(submission)
+        self.folder = self._folder.path
         self._received, self._closed = bytearray(), False
         self._process, self._write, self._read = self._launch()
         self.held = self._start(modules)
@@ -164,7 +163,7 @@ class Sandbox:
             del self._received[:length]
             message, arrays = unpack(frame)
             return Reply(str(message["kind"]), decode(message["value"], arrays))
-        except (TimeoutError, EOFError):
+        except (TimeoutError, EOFError, StoppedError):
             raise
         except Exception as error:  # forged replies can be wrong in any way
             self.close()
@@ -173,6 +172,9 @@ class Sandbox:
             ) from None
 
     def _fill(self, deadline: float) -> None:
+        if excess := self._folder.excess():
+            self.close()
+            raise StoppedError(f"{excess} and was stopped")
         if not _ready(self._read, select.POLLIN, deadline):
             return
         data = os.read(self._read, 1 << 20)
@@ -208,17 +210,17 @@ class Sandbox:
         os.close(self._write)
         os.close(self._read)
         self.output.finish()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._folder.remove()
 
 
 def _ready(end: int, event: int, deadline: float) -> bool:
-    """Wait until one end of a pipe can be used; raises TimeoutError at the deadline."""
+    """Wait a moment until one end of a pipe can be used; raises TimeoutError at the deadline."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError
     poll = select.poll()
     poll.register(end, event)
-    return bool(poll.poll(1000 * left))
+    return bool(poll.poll(1000 * min(left, _MOMENT)))
 
 
 def _pickled(value: Any) -> bytes:

@@ -509,13 +509,13 @@ counts = np.array([0, 1, int(rng.integers(4, 9)), int(rng.integers(300, 600))])
 V = matrix(sample_V("gaussian", 3000, counts, rng), (3000, 4), "sample_V")
 assert not V[:, 0].any(), "gaussian: a label that is never seen has a column of zeros."
 scaled = V[:, 1:] * np.sqrt(3000 / counts[1:])
-# Five standard errors each, from 3000 rows: sqrt(2/3000) for squares, sqrt(96/3000) for fourth
-# powers, 1/sqrt(3000) for products.
+# Five standard errors each, from 3000 rows: sqrt(2/3000) for squares and 1/sqrt(3000) for products;
+# nearly seven of sqrt(96/3000) for fourth powers, whose tails are heavy. (A sign has 1 there.)
 assert np.all(abs((scaled**2).mean(0) - 1) < 0.13), (
     "gaussian: the entries of a column do not have the variance of a sum of its points. Work it "
     "out for 1 point and for 4."
 )
-assert np.all(abs((scaled**4).mean(0) - 3) < 0.9), (
+assert np.all(abs((scaled**4).mean(0) - 3) < 1.2), (
     "gaussian: right variance, but the entries are not Gaussian."
 )
 assert abs((scaled[:, 0] * scaled[:, 2]).mean()) < 0.1, (
@@ -893,7 +893,8 @@ print(
 # ## Question 6: a figure (3 points)
 #
 # Write `plot_promise(features, observation, n_values, radius, rng)`. It draws against n, both axes
-# logarithmic, three lines made with `ax.plot` (or `ax.loglog`) and returns the Axes:
+# logarithmic, three lines made with `ax.plot` (or `ax.loglog`), each with one point for each n of
+# `n_values`, and returns the Axes:
 #
 # - `"trace ball"` and `"Frobenius ball"`: the measured Rademacher averages of the balls of the
 #   given radius, from `rademacher_averages(features, observation, n, draws=200, rng=rng)`, which
@@ -998,7 +999,7 @@ for law in (IsotropicGaussian(7, normalised=False), AnisotropicGaussian((0.3, 0.
     line = next((line for line in picture.lines if line.label == "Theorem 3"), None)
     assert line is not None, "No line has the label 'Theorem 3'."
     wanted = [theorem_3(Setting.of(law, labels, n, radius=radius)).value for n in n_values]
-    assert np.allclose(line.x, n_values), (
+    assert np.array_equal(np.round(line.x), n_values), (
         "The line 'Theorem 3' should have one point for each n, at that n."
     )
     assert np.allclose(line.y, wanted), (
@@ -1025,7 +1026,7 @@ for law, labels in (
     for name, ball in (("trace ball", "trace"), ("Frobenius ball", "frobenius")):
         line = next((line for line in picture.lines if line.label == name), None)
         assert line is not None, f"No line has the label '{name}'."
-        assert np.allclose(line.x, n_values), (
+        assert np.array_equal(np.round(line.x), n_values), (
             f"The line '{name}' should have one point for each n, at that n."
         )
         for y, estimate in zip(line.y, [w[ball] for w in wanted], strict=True):

@@ -125,8 +125,8 @@ def _lines(axes: Axes) -> tuple[LineDescription, ...]:
     return tuple(
         LineDescription(
             _label(shared.get(id(line), line.get_label())),
-            _numbers(line.get_xdata()),
-            _numbers(line.get_ydata()),
+            _numbers(line.get_xdata(orig=False)),
+            _numbers(line.get_ydata(orig=False)),
         )
         for line in axes.get_lines()
     )

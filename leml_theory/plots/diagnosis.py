@@ -61,7 +61,7 @@ def _lines(facts: FeatureFacts) -> tuple[_Line, ...]:
         _Line("about at most, by the moments", facts.ceiling),
         _Line("if x were Gaussian", facts.gaussian_advantage, holds=gaussian),
         _Line("Theorem 4 without constant", facts.theorem_4_advantage, holds=False),
-        _Line("proved, by bounds that apply", facts.promised_advantage),
+        _Line("promised, by bounds that apply", facts.promised_advantage),
     )
 
 

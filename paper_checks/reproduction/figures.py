@@ -40,7 +40,8 @@ _LOOKS = {
     ("LEML", "selected"): _Look("LEML, selected", "#0173b2", "o", "-"),
     ("LEML", "early-stopped"): _Look("LEML, early-stopped", "#4aa3d8", "s", (0, (5, 2))),
     ("CPLST", "closed form"): _Look("CPLST", "#b35900", "^", (0, (4, 1.5, 1, 1.5))),
-    ("BCS", "fixed"): _Look("BCS", "#02805c", "D", (0, (1, 1.5))),
+    ("BCS", "fixed"): _Look("BCS, prior fixed", "#02805c", "D", (0, (1, 1.5))),
+    ("BCS", "selected"): _Look("BCS, prior chosen", "#57b894", "X", (0, (2, 1))),
     ("BR", "selected"): _Look("BR, penalty chosen", "0.15", "v", (0, (8, 2))),
     ("BR", "unit penalty"): _Look("BR, penalty 1", "0.5", "P", (0, (3, 1, 1, 1, 1, 1))),
 }

@@ -108,7 +108,7 @@ def _is_top_1(row: Row) -> bool:
 
 
 def _choices(measured: Measured) -> Iterator[str]:
-    """Tell what was chosen for LEML and BR."""
+    """Tell what was chosen for each method."""
     chosen: dict[tuple[str, str], Counter[str]] = {}
     for task in measured.plan.repetitions:
         if task.protocol == "selected":
@@ -123,6 +123,9 @@ def _choices(measured: Measured) -> Iterator[str]:
 def _choice(text: str) -> str:
     """Return a choice in words."""
     made = json.loads(text)
+    if "unit_rows" not in made:
+        options = (f"{name} {value:g}" for name, value in made.items() if name != "held_out")
+        return ", ".join(options).replace("_", " ")
     words = ["unit rows" if made["unit_rows"] else "rows as given"]
     words += ["intercept" if made["intercept"] else "no intercept"]
     words += [f"relative penalty {made['relative_penalty']:g}", f"{made['iterations']} iterations"]
@@ -135,7 +138,7 @@ def _order(measured: Measured) -> Iterator[str]:
         if (task.method, task.loss, task.observed) != ("LEML", "squared", 0.2):
             continue
         relevance = _rival(measured, task, "BR", protocol, None)
-        bayes = _rival(measured, task, "BCS", "fixed", task.ratio)
+        bayes = _rival(measured, task, "BCS", "selected", task.ratio)
         if relevance is not None and bayes is not None and measured.done(task):
             for metric in ("top-1", "top-3", "auc"):
                 yield _order_sentence(measured, (task, relevance, bayes), metric)
@@ -152,8 +155,8 @@ def _order_sentence(measured: Measured, tasks: tuple[Task, Task, Task], metric: 
     digits = digits_of(metric)
     return (
         f"{leml.dataset}, 20 % observed, k/L {leml.ratio:.0%}, {metric}: LEML > BR > BCS for the "
-        f"squared loss (LEML {leml.protocol}, BR {relevance.protocol}) {verdict}: LEML - BR "
-        f"{first.shown(digits)}, BR - BCS {second.shown(digits)} over patterns."
+        f"squared loss (LEML {leml.protocol}, BR {relevance.protocol}, BCS selected) {verdict}: "
+        f"LEML - BR {first.shown(digits)}, BR - BCS {second.shown(digits)} over patterns."
     )
 
 

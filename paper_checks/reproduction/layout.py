@@ -49,9 +49,9 @@ _LOSSES = ("squared", "logistic", "squared_hinge")
 METHODS = {
     "LEML": Method(_LOSSES, ("early-stopped", "selected"), takes_missing=True),
     "CPLST": Method(("squared",), ("closed form",)),
-    "BCS": Method(("squared",), ("fixed",), takes_missing=True, repetitions=3),
+    "BCS": Method(("squared",), ("fixed", "selected"), takes_missing=True, repetitions=3),
     "BR": Method(_LOSSES, ("unit penalty", "selected"), low_rank=False, takes_missing=True),
-    "WSABIE": Method(("weighted_rank",), ("fixed",), repetitions=3),
+    "WSABIE": Method(("weighted_rank",), ("selected",), repetitions=3),
     "PLST": Method(("squared",), ("closed form",)),
     "CS": Method(("squared",), ("fixed",), repetitions=3),
     "frequencies": Method(("none",), ("fixed",), low_rank=False, takes_missing=True),

@@ -11,18 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver.alternating import AlternatingOptions, FactorResult, fit_factors
-from leml_solver.baselines import (
-    BayesianCSClassifier,
-    BinaryRelevanceClassifier,
-    CompressedSensingClassifier,
-    CPLSTClassifier,
-    LabelFrequencyClassifier,
-    PLSTClassifier,
-    WSABIEClassifier,
-)
+from leml_solver.baselines import BinaryRelevanceClassifier
 from leml_solver.metrics import loss_threshold
 from paper_checks.reproduction.data import Rows
 from paper_checks.reproduction.early_stopped import early_stopped_factors
+from paper_checks.reproduction.estimators import Options, fitted_estimator, try_options
 from paper_checks.reproduction.planning import Task, rank_of
 from paper_checks.reproduction.selection import (
     Hits,
@@ -73,7 +66,7 @@ def trained(task: Task, rows: Rows, rng: np.random.Generator) -> Trained:
         return train(task, rows, rng)
     if task.method == "BR":
         return _binary_relevance(task, rows, rng)
-    return _fixed(task, rows, rng)
+    return _estimator(task, rows, rng)
 
 
 def _rank(task: Task, rows: Rows) -> int:
@@ -176,24 +169,14 @@ def _binary_relevance(task: Task, rows: Rows, rng: np.random.Generator) -> Train
     return Trained(lambda X: model.decision_function(_like(X, setting)), 0.0, choice)
 
 
-def _estimator(task: Task, rank: int, seed: int) -> Any:
-    """Return the estimator of a method without choices, in its documented settings."""
-    made: dict[str, Callable[[], Any]] = {
-        "CPLST": lambda: CPLSTClassifier(rank),
-        "PLST": lambda: PLSTClassifier(rank),
-        "CS": lambda: CompressedSensingClassifier(rank, random_state=seed),
-        "BCS": lambda: BayesianCSClassifier(rank, random_state=seed),
-        "WSABIE": lambda: WSABIEClassifier(rank, random_state=seed),
-        "frequencies": LabelFrequencyClassifier,
-    }
-    return made[task.method]()
-
-
-def _fixed(task: Task, rows: Rows, rng: np.random.Generator) -> Trained:
-    """Train a method in which nothing is chosen."""
-    model = _estimator(task, _rank(task, rows), int(rng.integers(2**31)))
-    if rows.mask is None:
-        model.fit(rows.X, rows.Y)
-    else:
-        model.fit(rows.X, rows.Y, mask=rows.mask)
-    return Trained(model.decision_function, 0.0, {})
+def _estimator(task: Task, rows: Rows, rng: np.random.Generator) -> Trained:
+    """Train a method with few settings or none, chosen on training rows if that is its protocol."""
+    rank, seed = _rank(task, rows), int(rng.integers(2**31))
+    options: Options = ()
+    choice: dict[str, Any] = {}
+    if task.protocol == "selected":
+        tried = functools.partial(try_options, task.method, rank, seed)
+        options, share = best_setting(rows, tried, folds=1, rng=rng)
+        choice = {**dict(options), "held_out": share}
+    model = fitted_estimator(task.method, rows, rank=rank, seed=seed, options=options)
+    return Trained(model.decision_function, 0.0, choice)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from paper_checks.reproduction.data import Rows
 __all__ = ["Hits", "Setting", "best_setting", "folds_of", "held_out_hits", "leml_settings"]
 
 Array = NDArray[Any]
+Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +112,11 @@ def leml_settings(loss: str, *, full: bool) -> tuple[Setting, ...]:
 
 def best_setting(
     rows: Rows,
-    tried: Callable[[Rows, Rows], Iterable[tuple[Setting, Hits]]],
+    tried: Callable[[Rows, Rows], Iterable[tuple[Choice, Hits]]],
     *,
     folds: int,
     rng: np.random.Generator,
-) -> tuple[Setting, float]:
+) -> tuple[Choice, float]:
     """Return the setting of largest accuracy over the folds, and that accuracy.
 
     Parameters
@@ -129,7 +130,7 @@ def best_setting(
     rng : numpy.random.Generator
         Shuffles the rows.
     """
-    total: dict[Setting, Hits] = {}
+    total: dict[Choice, Hits] = {}
     for fitted, held_out in folds_of(rows, folds, rng):
         for setting, hits in tried(fitted, held_out):
             total[setting] = total.get(setting, Hits()) + hits

@@ -102,6 +102,18 @@ AROUND = {  # calls of the C library, which no hook sees -> the limit that stops
     "ctypes.CDLL(None).open(b'SECRET', 0)": "files",
     "ctypes.CDLL(None).open(b'MADE', 0o101, 0o600)": "files",
     "ctypes.CDLL(None).unlink(b'SECRET')": "files",
+    # What Landlock does not see, and calls that reach other processes by other ways than kill.
+    "ctypes.CDLL(None).chmod(b'SECRET', 0)": "processes and network",
+    "ctypes.CDLL(None).utimes(b'SECRET', None)": "processes and network",
+    "ctypes.CDLL(None).setxattr(b'SECRET', b'user.a', b'b', 1, 0)": "processes and network",
+    "ctypes.CDLL(None).fchmod(os.open(np.__file__, 0), 0o644)": "processes and network",
+    "ctypes.CDLL(None).syscall(234, os.getppid(), os.getppid(), 0)": "processes and network",
+    "ctypes.CDLL(None).syscall(302, os.getppid(), 7, None, None)": "processes and network",
+    "ctypes.CDLL(None).setpriority(0, os.getppid(), 0)": "processes and network",
+    "ctypes.CDLL(None).shmget(0, 4096, 0o600)": "processes and network",
+    "ctypes.CDLL(None).memfd_create(b'a', 0)": "processes and network",
+    "ctypes.CDLL(None).unshare(0x10000000)": "processes and network",
+    "ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)": "processes and network",
 }
 
 
@@ -114,6 +126,11 @@ def test_the_kernel_stops_what_goes_around_python(sandbox, tmp_path, call):
     assert look(sandbox, f"found = {call}") == -1
     assert (tmp_path / "secret").exists()
     assert not (tmp_path / "made").exists()
+
+
+def test_root_is_an_ordinary_user_there(sandbox):
+    code = "found = next(s for s in open('/proc/self/status') if s.startswith('CapEff')).split()[1]"
+    assert int(look(sandbox, code), 16) in (0, 1 << 2)  # the bit: it may read what others own
 
 
 def test_the_limits_are_those_asked_for(sandbox):

@@ -141,6 +141,48 @@ def test_a_grader_that_fails_stops_no_other(handed, tmp_path, monkeypatch):
     assert len(rows(marks)) == len(EXPECTED)
 
 
+def test_a_name_and_a_remark_that_cannot_be_written_stop_nobody(handed, tmp_path, monkeypatch):
+    """A name from an old archive is not UTF-8; an error can have half a letter in it."""
+    shutil.copy(handed / "good.ipynb", os.fsencode(handed) + b"/M\xfcller.ipynb")
+    torn = "\ud800 \x1b[31m"
+    monkeypatch.setattr(command, "_grade_one", lambda _t, _f, e: command.failed_mark(e, torn))
+    marks = tmp_path / "marks.csv"
+    assert command.main([str(handed), "--out", str(marks)]) == 0
+    table = rows(marks)
+    assert len(table) == len(EXPECTED) + 1
+    assert table["M\\udcfcller.ipynb"]["remarks"] == r"\ud800 \x1b[31m"
+
+
+def test_another_limit_grades_again_and_the_marks_are_no_submissions(course, tmp_path, monkeypatch):
+    folder = tmp_path / "handed"
+    hand_in(folder / "good.ipynb", solution_notebook(course))
+    arguments = [str(folder), "--out", str(folder / "marks.csv"), "--limit"]
+    assert command.main([*arguments, "3"]) == 0
+    assert rows(folder / "marks.csv")["good.ipynb"]["total"] == "5"
+    asked = []
+    monkeypatch.setattr(command, "_run", lambda *a: asked.append(a) or "the grader was run")
+    assert command.main([*arguments, "3"]) == 0
+    assert asked == []
+    assert command.main([*arguments, "9"]) == 0
+    assert len(asked) == 1
+    assert list(rows(folder / "marks.csv")) == ["good.ipynb"]
+
+
+def test_a_full_disk_is_said_at_the_end(handed, tmp_path, monkeypatch, capsys):
+    """What stops one writing may be over at the next, so the others are graded first."""
+    monkeypatch.setattr(command, "_grade_one", lambda _t, _f, e: command.failed_mark(e, "seen"))
+    tried = []
+
+    def full(_path, marks):
+        tried.append(len(marks))
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(command, "write_marks", full)
+    assert command.main([str(handed), "--out", str(tmp_path / "marks.csv")]) == 2
+    assert tried == [*range(1, len(EXPECTED) + 1), len(EXPECTED)]
+    assert "cannot be written: No space left on device." in capsys.readouterr().err
+
+
 def test_what_is_not_there_is_refused(course, tmp_path, capsys):
     assert command.main([str(tmp_path / "nowhere")]) == 2
     assert "nowhere is neither a file nor a folder" in capsys.readouterr().err

@@ -81,6 +81,7 @@ BODIES = {  # what a function does -> what the feedback says
     "return 'text'": "The test could not use the answer",
     "raise Exception('x' * 10**6)": r"raised Exception: x{600} \(cell",
     "raise type('E', (Exception,), {'__str__': lambda s: 1 / 0})()": "message cannot be shown",
+    "raise ValueError('\\ud800 \\x1b[2J')": r"ValueError: \\ud800 \\x1b\[2J",
 }
 
 

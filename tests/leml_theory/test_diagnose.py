@@ -524,3 +524,11 @@ def test_bibtex_gains_half_of_what_it_would_when_centred(capsys):
     failures = " ".join(raw["bounds"]["paper_route"]["failures"])
     assert "not centred" in failures
     assert "needs n >" in failures
+
+
+def test_labels_that_are_all_one_are_diagnosed():
+    """Past crash: factors of rank one left a Gram matrix that rounding had made indefinite."""
+    X = np.random.default_rng(0).standard_normal((400, 30))
+    Y = np.ones((400, 40))
+    found = diagnose(X[:300], Y[:300], rng=np.random.default_rng(1), test=(X[300:], Y[300:]))
+    assert found.measured is not None

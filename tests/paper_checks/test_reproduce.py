@@ -72,7 +72,7 @@ def test_methods_beat_the_floor(full):
     top = frame[(frame["metric"] == "top-1") & (frame["ratio"] == 1)]
     floor = top.set_index("method")["ours"]["frequencies"]
     better = top[top["protocol"].isin(["selected", "closed form"])]
-    assert len(better) == 8
+    assert len(better) == 10
     # The world is linear with two labels of eight a point: chance is 25 %.
     assert (better["ours"] > floor + 20).all()
 
@@ -133,7 +133,7 @@ def test_a_stopped_run_goes_on_and_ends_the_same(folder, tmp_path, monkeypatch, 
 
     monkeypatch.setattr(command, "measure", measure)
     run(folder, tmp_path / "cut", *wanted, status=130)
-    assert "4 of 15 cells are safe" in capsys.readouterr().err
+    assert "4 of 25 cells are safe" in capsys.readouterr().err
     monkeypatch.undo()
     assert run(folder, tmp_path / "cut", *wanted).read_bytes() == whole
 

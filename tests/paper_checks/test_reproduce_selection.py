@@ -28,10 +28,13 @@ def corrupted_folder(folder):
     return folder
 
 
-@pytest.mark.parametrize(("method", "observed"), [("LEML", 1.0), ("LEML", 0.4), ("BR", 1.0)])
+@pytest.mark.parametrize(
+    ("method", "observed"),
+    [("LEML", 1.0), ("LEML", 0.4), ("BR", 1.0), ("BCS", 1.0), ("WSABIE", 1.0)],
+)
 def test_no_choice_looks_at_test_rows(tmp_path, method, observed):
     folders = tiny_folder(tmp_path / "right"), corrupted_folder(tmp_path / "wrong")
-    ratio = 0.5 if method == "LEML" else None
+    ratio = None if method == "BR" else 0.5
     task = Task("tiny", "content", method, "squared", ratio, observed, "selected", 2)
     first, second = (measure(folder, task.cell(0, 0))[0] for folder in folders)
     assert first["choice"] == second["choice"]
