@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -17,4 +18,11 @@ def solver_seed(random_state: Any) -> int | np.random.Generator:
         return int(random_state.randint(np.iinfo(np.int32).max))
     if isinstance(random_state, np.random.Generator):
         return random_state
+    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
+        raise TypeError(
+            "`random_state` must be None, a whole number, a RandomState or a Generator, got "
+            f"{random_state!r}."
+        )
+    if random_state < 0:
+        raise ValueError(f"`random_state` must not be negative, got {random_state!r}.")
     return int(random_state)

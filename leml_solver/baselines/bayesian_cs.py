@@ -136,6 +136,11 @@ class BayesianCSClassifier(Baseline):
         k = positive_integer(self.rank, "rank")
         noise, variance = (positive(getattr(self, n), n) for n in ("noise", "weight_variance"))
         one_of(self.posterior, "posterior", tuple(_UPDATES))
+        # Checked here, where a mistake is made, and not only where each is used.
+        positive_integer(self.max_iter, "max_iter")
+        positive_integer(self.inference_iter, "inference_iter")
+        nonnegative(self.tol, "tol")
+        self._prior()
         positive_integer(self.inference_iter, "inference_iter")
         rng = np.random.default_rng(solver_seed(self.random_state))
         self.Phi_ = rng.standard_normal((k, labels.shape[1])) / np.sqrt(k)
@@ -159,15 +164,14 @@ class BayesianCSClassifier(Baseline):
 
     def _fit_missing(self, weights: WeightPosterior, labels: Labels) -> None:
         """Improve q(W), q(y) of the missing labels and q(alpha) in turn."""
-        max_iter, tol = positive_integer(self.max_iter, "max_iter"), nonnegative(self.tol, "tol")
         posterior = _clamped(labels, self._prior())
-        n_latent = max(1, int(posterior.latent.sum()))
+        n_latent, passes = max(1, int(posterior.latent.sum())), range(1, self.max_iter + 1)
         self.bounds_ = []
-        for self.n_iter_ in range(1, max_iter + 1):
+        for self.n_iter_ in passes:
             self.W_ = weights.means(posterior.mean @ self.Phi_.T)
             terms = self._update(posterior, np.asarray(weights.X @ self.W_), 1)
             self.bounds_.append(bound(weights, self.W_, self.Phi_, posterior, terms))
-            if len(self.bounds_) > 1 and self.bounds_[-1] - self.bounds_[-2] <= tol * n_latent:
+            if len(self.bounds_) > 1 and self.bounds_[-1] - self.bounds_[-2] <= self.tol * n_latent:
                 break
 
     def _update(self, posterior: LabelPosterior, measurements: Array, steps: int) -> LabelTerms:

@@ -128,7 +128,9 @@ def _choice(text: str) -> str:
         return ", ".join(options).replace("_", " ")
     words = ["unit rows" if made["unit_rows"] else "rows as given"]
     words += ["intercept" if made["intercept"] else "no intercept"]
-    words += [f"relative penalty {made['relative_penalty']:g}", f"{made['iterations']} iterations"]
+    words += [f"relative penalty {made['relative_penalty']:g}"]
+    if made["iterations"] > 1:
+        words += [f"{made['iterations']} outer iterations"]
     return ", ".join(words)
 
 

@@ -245,3 +245,15 @@ def test_bibtex_with_full_labels_is_near_the_printed_row():
     assert 100 * found.top_k[1] == pytest.approx(54.63, abs=3)
     assert found.auc == pytest.approx(0.8263, abs=0.015)
     assert found.hamming < 0.0140
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"prior_shape": -1.0}, {"prior_rate": 0.0}, {"max_iter": 0}, {"tol": -1.0}],
+    ids=lambda options: next(iter(options)),
+)
+def test_fit_refuses_bad_options_even_if_all_labels_are_known(options):
+    """They were looked at only with missing labels, or at prediction."""
+    (name,) = options
+    with pytest.raises(ValueError, match=f"`{name}` must"):
+        BayesianCSClassifier(2, **options).fit(np.eye(4), np.eye(4, 3))
