@@ -34,7 +34,7 @@ from leml_solver import (
     certify,
     minimise,
 )
-from leml_solver.cvxpy_oracle import minimise_by_cvxpy
+from leml_solver._exact.cvxpy_oracle import minimise_by_cvxpy
 
 ROUNDING_GAP = 1e-11
 PEERS = {

@@ -29,9 +29,9 @@ from scipy import sparse
 
 from benchmarks import shapes
 from benchmarks.contenders import FLOOR, Contender, contenders
+from leml_solver._linalg.threads import available_threads
 from leml_solver.datasets import load_dataset
 from leml_solver.metrics import evaluate_scores, top_k_accuracy
-from leml_solver.threads import available_threads
 
 # data set -> ranks of LEML and CPLST: about 20, 40, 100 % of L, and less where L is large
 RANKS = {"bibtex": (32, 64, 159), "delicious": (20, 50, 100, 200), "synthetic": (4, 8)}

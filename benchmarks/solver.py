@@ -23,14 +23,11 @@ import scipy.sparse as sp
 
 from benchmarks import shapes
 from benchmarks.peers import Direct, scipy_plain
-from leml_solver.alternating import AlternatingOptions, fit_factors
-from leml_solver.entries import entries_of
-from leml_solver.general_loss import FeatureProblem
+from leml_solver import AlternatingOptions, fit_factors
+from leml_solver._linalg.threads import available_threads, limit_threads
+from leml_solver.algorithms import FAST, PLAIN, Counted, FeatureProblem, as_matrix, entries_of
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES
-from leml_solver.matrices import Counted, as_matrix
-from leml_solver.plan import FAST, PLAIN
-from leml_solver.threads import available_threads, limit_threads
 
 BIBTEX_OBJECTIVE = 3400.06  # the authors' program after 5 outer iterations, in our scaling
 BIBTEX_SECONDS = 12.5  # its time on 2 threads of the machine of record

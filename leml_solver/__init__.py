@@ -8,9 +8,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leml_solver.balls import Ball, FrobeniusBall, TraceBall
-from leml_solver.certificate import certify, dual_bound
-from leml_solver.erm import minimise
+from leml_solver._exact.balls import Ball, FrobeniusBall, TraceBall
+from leml_solver._exact.certificate import certify, dual_bound
+from leml_solver._exact.minimise import minimise
 from leml_solver.losses import (
     LOSSES,
     Absolute,
@@ -25,13 +25,12 @@ from leml_solver.problem import Problem
 from leml_solver.result import Certificate, SolverResult, Status
 
 if TYPE_CHECKING:
-    from leml_solver.alternating import AlternatingOptions, FactorResult, fit_factors
-    from leml_solver.entry_split import EntrySplit
+    from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
     from leml_solver.estimators import LEMLClassifier, LEMLRegressor
     from leml_solver.labels import Labels
     from leml_solver.metrics import average_auc, evaluate_scores, hamming_loss, top_k_accuracy
+    from leml_solver.model_selection import EntrySplit, MultiLabelScorer, evaluate_estimator
     from leml_solver.persistence import ModelFileError, load_model, save_model
-    from leml_solver.scorers import MultiLabelScorer, evaluate_estimator
 
 __all__ = [
     "LOSSES",
@@ -71,10 +70,10 @@ __all__ = [
 ]
 
 _WHERE = {
-    "AlternatingOptions": "alternating",
-    "FactorResult": "alternating",
-    "fit_factors": "alternating",
-    "EntrySplit": "entry_split",
+    "AlternatingOptions": "_factored.fit",
+    "FactorResult": "_factored.fit",
+    "fit_factors": "_factored.fit",
+    "EntrySplit": "model_selection",
     "LEMLClassifier": "estimators",
     "LEMLRegressor": "estimators",
     "Labels": "labels",
@@ -85,8 +84,8 @@ _WHERE = {
     "ModelFileError": "persistence",
     "load_model": "persistence",
     "save_model": "persistence",
-    "MultiLabelScorer": "scorers",
-    "evaluate_estimator": "scorers",
+    "MultiLabelScorer": "model_selection",
+    "evaluate_estimator": "model_selection",
 }
 
 

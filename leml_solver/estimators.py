@@ -5,7 +5,372 @@ Importing it imports scikit-learn; the rest of `leml_solver` does not.
 Paper: Section 3.
 """
 
-from leml_solver.classifier import LEMLClassifier
-from leml_solver.regressor import LEMLRegressor
+from __future__ import annotations
 
-__all__ = ["LEMLClassifier", "LEMLRegressor"]
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from argument_checks import positive_integer
+from leml_solver._estimation.block_scores import BlockScores
+from leml_solver._estimation.scored import Probabilities, Scored, check_rows, warn_unobserved
+from leml_solver._estimation.targets import Targets, class_targets, number_targets, solver_seed
+from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
+from leml_solver._factored.kernel_method import Kernel, fit_kernel_factors
+from leml_solver.losses import Loss
+from leml_solver.metrics import loss_threshold
+
+__all__ = ["LEMLClassifier", "LEMLRegressor", "LowRankEstimator"]
+
+Array = NDArray[Any]
+
+
+class LowRankEstimator(Scored, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Fit Z = W H^T by alternating minimisation; the parts that do not depend on the task.
+
+    Paper: Equation (5).
+    """
+
+    # Parameters that the subclasses' constructors set.
+    rank: int
+    penalty: float
+    fit_intercept: bool
+    max_iter: int
+    tol: float
+    kernel: Any
+    options: AlternatingOptions | None
+    random_state: Any
+    verbose: bool
+    # What `fit` sets.
+    W_: Array
+    H_: Array
+    intercept_: Array
+    threshold_: float
+
+    def transform(self, X: Any) -> Array:
+        """Return X W, the points in the latent space; K(X, training rows) W with a kernel.
+
+        Parameters
+        ----------
+        X : (n, d) array, DataFrame or sparse matrix
+            Features.
+
+        Returns
+        -------
+        (n, rank_) array
+        """
+        check_is_fitted(self)
+        return self._latent(self._checked(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str)
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        if self.kernel is None:
+            tags.transformer_tags.preserves_dtype += ["float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.W_.shape[1])
+
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        """Return X as a float array or CSR matrix with as many columns as in `fit`."""
+        # Kernel matrices of float32 points are not positive semidefinite to working accuracy.
+        dtype = (np.float64, np.float32) if self.kernel is None else (np.float64,)
+        return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=reset)
+
+    def _fit_targets(self, X: Any, targets: Targets, loss: str | Loss) -> None:
+        """Fit the factors to checked data and keep them."""
+        check_rows(X, targets)
+        self.unobserved_labels_ = warn_unobserved(targets.labels)
+        arguments: dict[str, Any] = {
+            "penalty": self.penalty,
+            "loss": loss,
+            "random_state": solver_seed(self.random_state),
+            "options": self._solver_options(),
+        }
+        rank, L = positive_integer(self.rank, "rank"), targets.labels.shape[1]
+        if self.kernel is None:
+            X = X if targets.rows is None else X[targets.rows]
+            result = fit_factors(X, targets.labels, rank=min(rank, X.shape[1], L), **arguments)
+            self._keep(result, targets)
+        else:
+            self._fit_kernel(X, targets, {**arguments, "rank": min(rank, X.shape[0], L)})
+
+    def _fit_kernel(self, X: Any, targets: Targets, arguments: dict[str, Any]) -> None:
+        """Fit functions of the kernel with the training rows, of which those with labels count."""
+        given = isinstance(self.kernel, str)
+        used = slice(None) if targets.rows is None else targets.rows
+        points = (X.toarray() if sparse.issparse(X) else X)[:, used][used] if given else X[used]
+        made = fit_kernel_factors(points, targets.labels, kernel=self.kernel, **arguments)
+        self._keep(made.fit, targets)
+        self.W_ = np.zeros((X.shape[0], made.V.shape[1]))
+        self.W_[used] = made.V
+        self.X_fit_ = None if given else X
+
+    def _solver_options(self) -> AlternatingOptions:
+        """Return the solver's options with those that are parameters of the estimator."""
+        return replace(
+            self.options or AlternatingOptions(),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            intercept=bool(self.fit_intercept),
+            progress=bool(self.verbose),
+        )
+
+    def _keep(self, result: FactorResult, targets: Targets) -> None:
+        """Store what was fitted."""
+        self.W_, self.H_ = result.W, result.H
+        zeros = np.zeros(result.H.shape[0])
+        self.intercept_ = zeros if result.intercept is None else result.intercept
+        self.rank_ = result.W.shape[1]
+        self.n_iter_ = max(1, result.iterations)
+        self.objective_ = result.objective
+        self.trace_, self.status_ = result.trace, result.status
+        self.certificate_ = result.certificate
+        self._keep_targets(targets)
+
+    def _latent(self, X: Any) -> Array:
+        """Return X W for checked X, with the kernel in place of X if there is one."""
+        if getattr(self, "X_fit_", None) is not None:
+            X = self.kernel(X, self.X_fit_)
+        return np.asarray(X @ self.W_)
+
+    def _block_scores(self, X: Any) -> BlockScores:
+        """Return X W H^T + intercept - threshold, to be made block by block."""
+        offset = self.intercept_ - self.threshold_
+
+        def block(start: int, stop: int) -> Array:
+            scores = self._latent(X[start:stop]) @ self.H_.T
+            scores += offset
+            return scores
+
+        return BlockScores(block, (X.shape[0], self.H_.shape[0]))
+
+
+class LEMLClassifier(Probabilities, LowRankEstimator):
+    r"""Low-rank multi-label classifier; labels may be missing.
+
+    Minimises :math:`\sum_{(i,l) \in \Omega} \ell(y_{il}, x_i^T W h_l) + \frac{\mu}{2}
+    (\|W\|_F^2 + \|H\|_F^2)` over W (d, k) and H (L, k), which is penalty :math:`\mu` times the
+    trace norm of Z = W H^T if k is large enough.
+
+    A label matrix gives one score a label; a label is predicted where its score is above 0. A
+    vector of classes is fitted one class against the rest; the class of largest score is predicted.
+
+    Memory in `fit` beyond X and Y is a few copies of W, H and X W; `decision_function`, `predict`
+    of a dense Y and `predict_proba` return n x L numbers and hold little more; `predict_topk`,
+    `score`, and `predict` after a sparse Y hold one block of 32 MiB whatever n and L.
+
+    Paper: Equation (5).
+
+    Parameters
+    ----------
+    rank : int
+        k; at most min(d, L) columns are used, as more would add nothing.
+    penalty : float
+        Weight of the trace norm beside the *sum* of losses.
+    loss : str or Loss
+        "squared", "logistic", "squared_hinge", or a smooth loss of your own.
+    fit_intercept : bool
+        Fit an unpenalised intercept for each label.
+    max_iter : int
+        Outer iterations; few of them act as early stopping, and validation may choose.
+    tol : float
+        Stop when the objective falls by less than this share of itself.
+    kernel : callable or "precomputed", optional
+        A function of two sets of points such as `sklearn.metrics.pairwise.rbf_kernel`; with
+        "precomputed", X is the matrix of kernels with the training rows. The penalty is that of the
+        functions, |K^(1/2) Z|_tr; W_ then has one row a training row. Memory is O(n^2).
+    options : AlternatingOptions, optional
+        Everything else about the solver; its max_iter, tol, intercept and progress are those above.
+    random_state : int, RandomState, Generator or None
+        Where the start comes from.
+    verbose : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    W_ : (d, rank_) array
+    H_ : (L, rank_) array
+    intercept_ : (L,) array
+        Zeros without an intercept.
+    threshold_ : float
+        Value of x^T W h + intercept from which on a label is positive: 0.5 for the squared loss,
+        whose labels are 0 and 1, and 0 for losses on signs. Scores have it taken off.
+    classes_ : array
+        The classes of a vector; ``array([0, 1])`` for a label matrix (-1 and 1 if it holds those).
+    certificate_ : FactorCertificate or None
+        How far the objective is from that of the best Z of any rank.
+    status_ : FitStatus
+        How the fit ended, and what to do next.
+    trace_ : tuple of TracePoint
+        Objective and time after each outer iteration.
+    objective_, n_iter_, rank_ : float, int, int
+    unobserved_labels_ : int array
+        Labels without any observed entry.
+    label_names_ : pandas Index or None
+        Columns of a DataFrame of labels; predictions are DataFrames then.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    `GridSearchCV` with a number for `cv` looks at y, and NaN in it makes scikit-learn warn of a
+    cast; pass ``cv=KFold(5)``, or use `EntrySplit` to hold out entries instead of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver.estimators import LEMLClassifier
+    >>> X = np.eye(4)
+    >>> Y = np.array([[1, 0], [1, np.nan], [0, 1], [np.nan, 1]])
+    >>> LEMLClassifier(rank=2, penalty=0.01, random_state=0).fit(X, Y).predict(X[:3])
+    array([[1, 0],
+           [1, 0],
+           [0, 1]])
+    """
+
+    def __init__(
+        self,
+        rank: int = 50,
+        *,
+        penalty: float = 1.0,
+        loss: str | Loss = "squared",
+        fit_intercept: bool = True,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        kernel: Kernel | str | None = None,
+        options: AlternatingOptions | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.rank = rank
+        self.penalty = penalty
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.kernel = kernel
+        self.options = options
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, mask: Any = None) -> Self:
+        """Fit the factors.
+
+        Parameters
+        ----------
+        X : (n, d) array, DataFrame or sparse matrix
+            Features; float32 is kept, anything else becomes float64.
+        y : (n, L) array, DataFrame or sparse matrix of 0/1, or (n,) classes
+            NaN (pandas' NA, None) is a missing label, 0 never is. A sparse matrix is full.
+        mask : (n, L) boolean array or sparse matrix, optional
+            Which entries of y are observed: the way to missing labels in a sparse matrix.
+
+        Returns
+        -------
+        self
+        """
+        checked = self._checked(X, reset=True)
+        self._fit_targets(checked, class_targets(y, mask), self.loss)
+        self.threshold_ = loss_threshold(self.loss)
+        return self
+
+
+class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
+    r"""Low-rank multi-output regression; targets may be missing.
+
+    Minimises :math:`\frac12 \sum_{(i,l) \in \Omega} (y_{il} - x_i^T W h_l)^2 + \frac{\mu}{2}
+    (\|W\|_F^2 + \|H\|_F^2)`: reduced-rank regression with a trace-norm penalty.
+
+    Paper: Equation (5).
+
+    Parameters
+    ----------
+    rank, penalty, fit_intercept, max_iter, tol, kernel, options, random_state, verbose
+        As for `LEMLClassifier`.
+
+    Attributes
+    ----------
+    W_, H_, intercept_, certificate_, status_, trace_, objective_, n_iter_, rank_
+        As for `LEMLClassifier`.
+    """
+
+    def __init__(
+        self,
+        rank: int = 50,
+        *,
+        penalty: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        kernel: Kernel | str | None = None,
+        options: AlternatingOptions | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.rank = rank
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.kernel = kernel
+        self.options = options
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, mask: Any = None) -> Self:
+        """Fit the factors.
+
+        Parameters
+        ----------
+        X : (n, d) array, DataFrame or sparse matrix
+            Features.
+        y : (n,) or (n, L) array, DataFrame or sparse matrix of numbers
+            NaN is missing; a sparse matrix is full.
+        mask : (n, L) boolean array or sparse matrix, optional
+            Which entries of y are observed.
+
+        Returns
+        -------
+        self
+        """
+        checked = self._checked(X, reset=True)
+        targets = number_targets(y, mask)
+        self._fit_targets(checked, targets, "squared")
+        self.threshold_ = 0.0
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return X W H^T + intercept.
+
+        Returns
+        -------
+        (n, L) array or DataFrame; (n,) array for a vector of targets
+        """
+        scores = self._all_scores(X)
+        return scores.ravel() if self.target_kind_ == "vector" else self._framed(scores, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R squared over the observed entries of each target, averaged over targets."""
+        values = y.toarray() if sparse.issparse(y) else np.asarray(y, dtype=np.float64)
+        if not np.isnan(values).any():
+            return float(super().score(X, values, sample_weight))
+        residual = np.square(values - np.asarray(self.predict(X)))
+        spread = np.square(values - np.nanmean(values, axis=0))
+        return float(np.mean(1 - np.nansum(residual, axis=0) / np.nansum(spread, axis=0)))

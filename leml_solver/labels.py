@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import finite_array, indices
-from leml_solver.threads import Rows, balanced_rows
+from leml_solver._linalg.threads import Rows, balanced_rows
 
 Index = NDArray[Any]
 Values = NDArray[Any]

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.alternating import AlternatingOptions, FitStatus
-from leml_solver.archives import ArchiveError, read_arrays, write_arrays
+from leml_solver._factored.certificate import FactorCertificate
+from leml_solver._factored.fit import AlternatingOptions, FitStatus
+from leml_solver._files.archives import ArchiveError, read_arrays, write_arrays
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
-from leml_solver.factor_certificate import FactorCertificate
 from leml_solver.losses import LOSSES
 
 __all__ = ["FORMAT_VERSION", "ModelFileError", "load_model", "save_model"]

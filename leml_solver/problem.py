@@ -148,7 +148,7 @@ class Problem:
         """Return x_i . z_l at each entry."""
         if self._is_dense:
             return np.asarray((Z.T @ self.X.T).ravel()[self._flat])
-        from leml_solver.kernels import predict  # numba takes half a second to import
+        from leml_solver._exact.entry_loops import predict  # numba takes half a second to import
 
         return np.asarray(predict(self.X, np.ascontiguousarray(Z.T), self.rows, self.columns))
 
@@ -158,7 +158,7 @@ class Problem:
         if self._is_dense:
             D = np.bincount(self._flat, weights=slopes, minlength=n * L).reshape(L, n)
             return np.asarray((D @ self.X).T)
-        from leml_solver.kernels import spread
+        from leml_solver._exact.entry_loops import spread
 
         return np.asarray(spread(self.X, slopes, self.rows, self.columns, L).T)
 
@@ -166,7 +166,7 @@ class Problem:
         """Return X^T (c * (X E)), the second derivative along E for curvatures c at the entries."""
         if self._is_dense:
             return self.adjoint(curvatures * self.predictions(E))
-        from leml_solver.kernels import curve
+        from leml_solver._exact.entry_loops import curve
 
         E_rows = np.ascontiguousarray(E.T)
         return np.asarray(curve(self.X, E_rows, curvatures, self.rows, self.columns).T)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.cg import CGOptions, conjugate_gradient
+from leml_solver.algorithms import CGOptions, conjugate_gradient
 from leml_solver.losses import LOSSES
 from paper_checks.factor_worlds import SQUARED, factor_world, vec
 from paper_checks.facts import at_most, different, equal

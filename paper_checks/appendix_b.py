@@ -8,13 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import LOSSES, FrobeniusBall, Problem, TraceBall
-from leml_theory.bounds import theorem_3
-from leml_theory.complexity import Estimate, rademacher_averages, spectral_norms
+from leml_theory.bounds import (
+    BoundValue,
+    RiskSetting,
+    Setting,
+    mcdiarmid_gap,
+    paper_literal_excess,
+    theorem_3,
+)
 from leml_theory.measurements.averages import slots
 from leml_theory.measurements.minimisers import problem_of
+from leml_theory.rademacher import Estimate, rademacher_averages, spectral_norms
 from leml_theory.risk import minimum_risk, population_risk
-from leml_theory.risk_bounds import mcdiarmid_gap, paper_literal_excess
-from leml_theory.setting import BoundValue, RiskSetting, Setting
 from paper_checks import lemma_1 as _lemma_1  # noqa: F401  (registers its checks)
 from paper_checks import spectral_norm as _spectral_norm  # noqa: F401
 from paper_checks import symmetrisation as _symmetrisation  # noqa: F401

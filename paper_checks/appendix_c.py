@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from leml_solver import LOSSES, FrobeniusBall, TraceBall, minimise
-from leml_theory import sharp
-from leml_theory.complexity import rademacher_averages
+from leml_theory import predictions as sharp
 from leml_theory.measurements.minimisers import problem_of
+from leml_theory.rademacher import rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk
 from paper_checks import claim_8 as _claim_8  # noqa: F401  (registers its check)
 from paper_checks.exact_tails import squared_norm_chance

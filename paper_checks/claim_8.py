@@ -9,9 +9,15 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from leml_solver import LOSSES, FrobeniusBall, TraceBall
-from leml_theory.bounds import rademacher_chevet, theorem_3
-from leml_theory.risk_bounds import bousquet_linear_gap, mcdiarmid_gap
-from leml_theory.setting import BoundValue, RiskSetting, Setting
+from leml_theory.bounds import (
+    BoundValue,
+    RiskSetting,
+    Setting,
+    bousquet_linear_gap,
+    mcdiarmid_gap,
+    rademacher_chevet,
+    theorem_3,
+)
 from paper_checks.exact_tails import sign_sum_mean
 from paper_checks.facts import at_least, at_most, equal
 from paper_checks.registry import Effort, Outcome, check

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.closed_forms import CPLST, compress, cplst, low_rank_least_squares
+from leml_solver.algorithms import CPLST, compress, cplst, low_rank_least_squares
 from paper_checks.cplst import cplst_objective, cplst_report, least_squared_error, squared_error
 from paper_checks.facts import at_least, at_most, different, equal
 from paper_checks.instances import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.closed_forms import low_rank_least_squares
+from leml_solver.algorithms import low_rank_least_squares
 from paper_checks.claims import CLEAR_GAP
 from paper_checks.cplst import least_squared_error
 from paper_checks.factor_worlds import alternate, factored_objective

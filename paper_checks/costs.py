@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.full_squared import FullSquared
-from leml_solver.matrices import Counted, DenseMatrix
+from leml_solver.algorithms import Counted, DenseMatrix, FullSquared
 from paper_checks.factor_worlds import SQUARED, factor_world
 from paper_checks.facts import at_least, at_most, different, equal
 from paper_checks.operations import THOROUGH

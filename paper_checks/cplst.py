@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import positive_integer
-from leml_solver.closed_forms import CPLST, Compression, compress, cplst, low_rank_least_squares
+from leml_solver.algorithms import CPLST, Compression, compress, cplst, low_rank_least_squares
 
 Array = NDArray[np.float64]
 

@@ -12,13 +12,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.entries import entries_of
-from leml_solver.full_squared import FullSquared
-from leml_solver.general_loss import FeatureProblem, LabelProblem
+from leml_solver.algorithms import (
+    Counted,
+    FeatureProblem,
+    FullSquared,
+    LabelProblem,
+    Plan,
+    as_matrix,
+    entries_of,
+)
 from leml_solver.labels import Labels
 from leml_solver.losses import Loss, Squared
-from leml_solver.matrices import Counted, as_matrix
-from leml_solver.plan import Plan
 
 Array = NDArray[np.float64]
 

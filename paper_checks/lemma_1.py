@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_theory.complexity import spectral_norms
+from leml_theory.rademacher import spectral_norms
 from paper_checks.exact_tails import largest_count_chance, largest_count_tail, largest_count_tails
 from paper_checks.facts import at_least, at_most, different, equal
 from paper_checks.registry import Effort, Outcome, check

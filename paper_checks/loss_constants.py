@@ -10,9 +10,16 @@ from scipy.stats import binom
 
 from leml_solver import LOSSES
 from leml_solver.losses import Loss
-from leml_theory.bounds import rademacher_chevet, theorem_3
-from leml_theory.risk_bounds import bousquet_excess, expectation_bound, mcdiarmid_excess
-from leml_theory.setting import BoundValue, RiskSetting, Setting
+from leml_theory.bounds import (
+    BoundValue,
+    RiskSetting,
+    Setting,
+    bousquet_excess,
+    expectation_bound,
+    mcdiarmid_excess,
+    rademacher_chevet,
+    theorem_3,
+)
 from paper_checks.exact_tails import turned_probability
 from paper_checks.facts import at_least, at_most, equal
 from paper_checks.measured_facts import valid_value

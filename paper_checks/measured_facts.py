@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from leml_theory.complexity import Estimate
-from leml_theory.setting import BoundValue
+from leml_theory.bounds import BoundValue
+from leml_theory.rademacher import Estimate
 from paper_checks.registry import Fact
 
 # Standard errors allowed, or demanded: a normal mean is this far off once in 10^9 times.

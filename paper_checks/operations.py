@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.full_squared import FullSquared
-from leml_solver.general_loss import GeneralLoss, GeneralOptions
+from leml_solver.algorithms import (
+    Counted,
+    FullSquared,
+    GeneralLoss,
+    GeneralOptions,
+    Plan,
+    as_matrix,
+)
 from leml_solver.losses import LOSSES
-from leml_solver.matrices import Counted, as_matrix
-from leml_solver.plan import Plan
 from paper_checks.factor_worlds import SQUARED, FactorWorld, factor_world, vec
 from paper_checks.facts import different, equal
 from paper_checks.registry import Effort, Outcome, check

@@ -95,10 +95,10 @@ def _draw(folder: Path, seed: int) -> dict[str, str]:
 
 def _measure(seed: int) -> pd.DataFrame:
     """Measure the small grids of the sweep behind the pictures."""
-    from leml_theory.cells import Cell
-    from leml_theory.experiments import EXPERIMENTS as ALL
-    from leml_theory.frame import results_frame
     from leml_theory.measurements import measure
+    from leml_theory.runs.cells import Cell
+    from leml_theory.sweep.experiments import EXPERIMENTS as ALL
+    from leml_theory.sweep.frame import results_frame
 
     plans = {name: ALL[name].plan("quick") for name in EXPERIMENTS}
     cells = {

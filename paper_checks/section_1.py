@@ -7,11 +7,9 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from leml_solver.entries import entries_of
-from leml_solver.general_loss import FeatureProblem
+from leml_solver.algorithms import Counted, FeatureProblem, entries_of
 from leml_solver.labels import Labels
 from leml_solver.losses import Squared
-from leml_solver.matrices import Counted
 from leml_theory.measurements.planted import worst_planted
 from paper_checks import printed
 from paper_checks.costs import tally

@@ -7,9 +7,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.alternating import AlternatingOptions, fit_factors
-from leml_solver.balls import TraceBall
-from leml_solver.erm import minimise
+from leml_solver import AlternatingOptions, TraceBall, fit_factors, minimise
 from leml_solver.losses import Squared
 from leml_solver.problem import Problem
 from paper_checks.facts import at_least, different, equal

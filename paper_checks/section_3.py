@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from leml_solver import small_algebra
-from leml_solver.alternating import AlternatingOptions, FactorResult, fit_factors
-from leml_solver.balls import TraceBall
+from leml_solver import AlternatingOptions, FactorResult, TraceBall, fit_factors
+from leml_solver._linalg import factors as small_algebra
 from leml_solver.losses import LOSSES
 from leml_solver.problem import Problem
 from paper_checks.factor_worlds import SQUARED, FactorWorld, factor_world, vec

@@ -9,20 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import LOSSES, FrobeniusBall, Problem, TraceBall
-from leml_theory import sharp
-from leml_theory.bounds import rademacher_chevet, theorem_3
-from leml_theory.complexity import Estimate, rademacher_averages
-from leml_theory.measurements.minimisers import erm, problem_of
-from leml_theory.measurements.planted import worst_planted
-from leml_theory.population import prediction_scales, second_moments
-from leml_theory.risk import minimum_risk, population_risk
-from leml_theory.risk_bounds import (
+from leml_theory import predictions as sharp
+from leml_theory.bounds import (
+    RiskSetting,
+    Setting,
     bousquet_excess,
     mcdiarmid_excess,
     mcdiarmid_gap,
     paper_literal_excess,
+    rademacher_chevet,
+    theorem_3,
 )
-from leml_theory.setting import RiskSetting, Setting
+from leml_theory.measurements.minimisers import erm, problem_of
+from leml_theory.measurements.planted import worst_planted
+from leml_theory.rademacher import Estimate, rademacher_averages
+from leml_theory.risk import minimum_risk, population_risk, prediction_scales, second_moments
 from paper_checks import loss_constants as _loss_constants  # noqa: F401  (registers checks)
 from paper_checks import theorem_3 as _theorem_3  # noqa: F401
 from paper_checks import theorem_4 as _theorem_4  # noqa: F401

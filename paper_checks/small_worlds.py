@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver.losses import Loss
-from leml_theory.population import Support, discrete_labels, support
-from leml_theory.risk import population_risk
+from leml_theory.risk import Support, discrete_labels, population_risk, support
 from simulations import FeatureLaw, Observation, Scenario
 
 Array = NDArray[np.float64]

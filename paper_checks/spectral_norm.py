@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import gamma
 
-from leml_theory import bounds
-from leml_theory.complexity import spectral_norms
+from leml_theory.bounds import complexity as bounds
+from leml_theory.rademacher import spectral_norms
 from paper_checks.facts import at_least, at_most, different, equal
 from paper_checks.registry import Effort, Outcome, check
 from paper_checks.small_worlds import enumerated, signed_sums

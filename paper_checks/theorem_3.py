@@ -10,14 +10,19 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from leml_solver import LOSSES, TraceBall
-from leml_theory import sharp
-from leml_theory.bounds import theorem_3, theorem_3_as_printed
-from leml_theory.complexity import Estimate, rademacher_average
+from leml_theory import predictions as sharp
+from leml_theory.bounds import (
+    RiskSetting,
+    Setting,
+    expectation_bound,
+    mcdiarmid_excess,
+    theorem_3,
+    theorem_3_as_printed,
+)
 from leml_theory.measurements.averages import slots
 from leml_theory.measurements.planted import fixed_planted, outlier
+from leml_theory.rademacher import Estimate, rademacher_average
 from leml_theory.risk import minimum_risk, population_risk
-from leml_theory.risk_bounds import expectation_bound, mcdiarmid_excess
-from leml_theory.setting import RiskSetting, Setting
 from paper_checks.exact_tails import sign_sum_mean
 from paper_checks.facts import at_least, at_most, different, equal
 from paper_checks.measured_facts import (

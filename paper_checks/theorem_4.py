@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from leml_theory import sharp
+from leml_theory import predictions as sharp
 from leml_theory.bounds import (
+    Setting,
     chevet,
     paper_route,
     paper_route_as_printed,
     sub_gaussian_net,
     theorem_3,
 )
-from leml_theory.complexity import Estimate, rademacher_average, rademacher_averages
 from leml_theory.measurements.planted import clipped
-from leml_theory.population import Support
-from leml_theory.rates import Slope, log_log_slope
-from leml_theory.setting import Setting
+from leml_theory.rademacher import Estimate, rademacher_average, rademacher_averages
+from leml_theory.risk import Support
+from leml_theory.sweep.rates import Slope, log_log_slope
 from paper_checks.facts import at_least, at_most, equal
 from paper_checks.measured_facts import (
     mean_above,

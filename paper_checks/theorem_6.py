@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from leml_theory import bounds, sharp
-from leml_theory.bounds import matrix_bernstein, paper_route, theorem_3
-from leml_theory.complexity import Estimate, rademacher_average
+from leml_theory import predictions as sharp
+from leml_theory.bounds import Setting, matrix_bernstein, paper_route, theorem_3
+from leml_theory.bounds import complexity as bounds
 from leml_theory.measurements.averages import slots
-from leml_theory.setting import Setting
+from leml_theory.rademacher import Estimate, rademacher_average
 from paper_checks.facts import at_most, equal
 from paper_checks.measured_facts import (
     mean_above,

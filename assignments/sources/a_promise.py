@@ -40,8 +40,8 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 
-from leml_theory.complexity import rademacher_averages
 from leml_theory.plots import describe_axes
+from leml_theory.rademacher import rademacher_averages
 from simulations import (
     AnisotropicGaussian,
     IsotropicGaussian,
@@ -359,7 +359,7 @@ name: q2 values against all signs
 points: 1.5
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.complexity import spectral_norms
+from leml_theory.rademacher import spectral_norms
 
 rng = np.random.default_rng([TERM, 201])
 for law, n, L in ((NonNegative(30), 12, 8), (IsotropicGaussian(3), 11, 2), (RankOne(12), 9, 5)):
@@ -386,7 +386,7 @@ name: q2 standard errors
 points: 1
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.complexity import spectral_norms
+from leml_theory.rademacher import spectral_norms
 
 rng = np.random.default_rng([TERM, 202])
 X, labels = NonNegative(8).sample(10, rng), rng.integers(0, 2, size=10)
@@ -685,7 +685,7 @@ name: q4 exact share
 points: 1
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.complexity import spectral_norms
+from leml_theory.rademacher import spectral_norms
 
 for n, L in ((1, 3), (4, 3), (5, 2), (7, 1), (3, 5)):
     choices = np.indices((2 * L,) * n).reshape(n, -1)
@@ -702,7 +702,7 @@ name: q4 limit
 points: 1
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.sharp import chi_mean
+from leml_theory.predictions import chi_mean
 
 rng = np.random.default_rng([TERM, 402])
 for L in (2, 3, 7, int(rng.integers(10, 100)), int(rng.integers(500, 1000))):
@@ -717,7 +717,7 @@ name: q4 labels needed
 points: 1
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.sharp import chi_mean
+from leml_theory.predictions import chi_mean
 
 rng = np.random.default_rng([TERM, 403])
 for L in (2, 5, int(rng.integers(10, 40)), int(rng.integers(400, 900))):
@@ -1142,8 +1142,7 @@ name: q7 the bound
 points: 1
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.risk_bounds import mcdiarmid_excess
-from leml_theory.setting import BoundValue, RiskSetting, Setting
+from leml_theory.bounds import BoundValue, RiskSetting, Setting, mcdiarmid_excess
 
 rng = np.random.default_rng([TERM, 701])
 for _ in range(4):
@@ -1164,8 +1163,7 @@ name: q7 smallest n
 points: 1.5
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.risk_bounds import mcdiarmid_excess
-from leml_theory.setting import BoundValue, RiskSetting, Setting
+from leml_theory.bounds import BoundValue, RiskSetting, Setting, mcdiarmid_excess
 
 rng = np.random.default_rng([TERM, 702])
 for _ in range(4):
@@ -1188,8 +1186,7 @@ name: q7 the very first n
 points: 0.5
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.risk_bounds import mcdiarmid_excess
-from leml_theory.setting import BoundValue, RiskSetting, Setting
+from leml_theory.bounds import BoundValue, RiskSetting, Setting, mcdiarmid_excess
 
 rng = np.random.default_rng([TERM, 703])
 for _ in range(5):

@@ -63,8 +63,8 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 
-from leml_theory.complexity import rademacher_averages
 from leml_theory.plots import describe_axes
+from leml_theory.rademacher import rademacher_averages
 from simulations import (
     AllOnes,
     IsotropicGaussian,
@@ -319,8 +319,7 @@ points: 0.75
 hidden: true
 """  # END TEST CONFIG
 from leml_solver import FrobeniusBall, Linear, TraceBall
-from leml_theory.population import cross_moments
-from leml_theory.risk import population_risk
+from leml_theory.risk import cross_moments, population_risk
 from simulations import LinearLabels, independent_coefficients
 
 rng = np.random.default_rng([TERM, 14])
@@ -346,8 +345,7 @@ points: 0.75
 hidden: true
 """  # END TEST CONFIG
 from leml_solver import FrobeniusBall, Linear, TraceBall
-from leml_theory.population import cross_moments
-from leml_theory.risk import minimum_risk, population_risk
+from leml_theory.risk import cross_moments, minimum_risk, population_risk
 from simulations import LinearLabels, independent_coefficients
 
 rng = np.random.default_rng([TERM, 15])
@@ -536,7 +534,7 @@ name: q2 how nearly Theorem 3 is attained
 points: 0.75
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.sharp import frobenius_norm
+from leml_theory.predictions import frobenius_norm
 
 rng = np.random.default_rng([TERM, 23])
 for n, L in ((5, 3), (60, 12), (10**6, 40)):
@@ -696,7 +694,7 @@ name: q3 formula
 points: 0.75
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.sharp import planted_frobenius_excess
+from leml_theory.predictions import planted_frobenius_excess
 
 rng = np.random.default_rng([TERM, 31])
 for n in (50, 4000, 10**7):
@@ -714,7 +712,7 @@ name: q3 worst signal
 points: 0.5
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.sharp import planted_frobenius_excess, worst_frobenius_excess
+from leml_theory.predictions import planted_frobenius_excess, worst_frobenius_excess
 
 for n in (30 + TERM % 7, 2500, 10**8):
     theta, excess = worst_signal(n)
@@ -733,7 +731,7 @@ name: q3 measured, Frobenius ball
 points: 0.75
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.sharp import planted_frobenius_excess
+from leml_theory.predictions import planted_frobenius_excess
 
 n, d, L, rho, draws = 3000, 12, 20, 0.25, 200
 seeds = [[TERM, 32], [TERM, 33], [TERM, 32]]
@@ -910,7 +908,7 @@ name: q4 slopes
 points: 0.75
 hidden: true
 """  # END TEST CONFIG
-from leml_theory import rates
+from leml_theory.sweep import rates
 
 rng = np.random.default_rng([TERM, 41])
 x = np.cumprod(rng.uniform(1.5, 4.0, size=6))
@@ -927,7 +925,7 @@ name: q4 standard errors
 points: 0.75
 hidden: true
 """  # END TEST CONFIG
-from leml_theory import rates
+from leml_theory.sweep import rates
 
 rng = np.random.default_rng([TERM, 42])
 x = np.cumprod(rng.uniform(1.5, 4.0, size=6))
@@ -947,8 +945,8 @@ hidden: true
 """  # END TEST CONFIG
 from itertools import pairwise
 
-from leml_theory import rates
-from leml_theory.sharp import spectral_norm
+from leml_theory.predictions import spectral_norm
+from leml_theory.sweep import rates
 
 for d, ratio in ((24 + TERM % 5, 2), (90 + TERM % 11, 3)):
     x = [ratio**k for k in range(1, 10) if ratio**k < 3000]
@@ -1114,7 +1112,7 @@ name: q5 corrected rate, many labels
 points: 1
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.sharp import spectral_norm
+from leml_theory.predictions import spectral_norm
 
 rng = np.random.default_rng([TERM, 53])
 for d, L in ((1, 300), (8, 2000), (50, 10_000), (40, 100)):
@@ -1475,7 +1473,7 @@ name: q7 rate for uneven labels
 points: 1
 hidden: true
 """  # END TEST CONFIG
-from leml_theory.sharp import spectral_norm
+from leml_theory.predictions import spectral_norm
 
 rng = np.random.default_rng([TERM, 75])
 worlds = (
@@ -1540,7 +1538,7 @@ for d, law in worlds:
 # Theorem 4's right-hand side without the condition would be of order $\sqrt L/\sqrt{nL}=1/\sqrt n$
 # (and so is its second term, since the loss is bounded by one). The ratio grows like $\sqrt L$: the
 # statement about excess risk is false for $L>d$, not only unproved.
-# (`leml_theory.sharp.clipped_excess` computes it exactly.)
+# (`leml_theory.predictions.clipped_excess` computes it exactly.)
 #
 # (iii) $L$ against $d$, better against the effective dimension $E|x|^2/\|E\,xx^\top\|$, since
 # features are rarely isotropic; whether features are centred (counts and frequencies are not); the

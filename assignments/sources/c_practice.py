@@ -55,9 +55,9 @@ from leml_solver import (
     dual_bound,
     minimise,
 )
-from leml_solver.closed_forms import low_rank_least_squares
+from leml_solver.algorithms import low_rank_least_squares
 from leml_solver.datasets import load_dataset
-from leml_theory.diagnosis import diagnose
+from leml_theory.diagnose import diagnose
 from leml_theory.plots import describe_axes
 from leml_theory.plots.style import LOOKS, picture_style
 from leml_theory.risk import minimum_risk, population_risk

@@ -19,8 +19,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from leml_solver._linalg.threads import shared
 from leml_solver.baselines.label_losses import CURVATURES, Signs
-from leml_solver.threads import shared
 
 __all__ = ["RowSolver"]
 

@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from leml_solver._estimation.block_scores import BlockScores
+from leml_solver._estimation.scored import ScoredClassifier, check_rows, warn_unobserved
+from leml_solver._estimation.targets import class_targets
 from leml_solver.labels import Labels
-from leml_solver.scored_classifier import ScoredClassifier, check_rows, warn_unobserved
-from leml_solver.scoring import BlockScores
-from leml_solver.targets import class_targets
 
 __all__ = ["Baseline"]
 

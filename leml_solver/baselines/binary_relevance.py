@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from argument_checks import one_of, positive, positive_integer
+from leml_solver._estimation.scored import Probabilities
+from leml_solver._linalg.matrices import as_matrix
 from leml_solver.baselines.active_rows import RowSolver
 from leml_solver.baselines.base import Array, Baseline
 from leml_solver.baselines.constant_feature import with_constant
@@ -20,9 +22,7 @@ from leml_solver.baselines.label_newton import LabelFits, NewtonOptions, fit_sid
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.baselines.separate_labels import SeparateLabels
 from leml_solver.labels import Labels
-from leml_solver.matrices import as_matrix
 from leml_solver.metrics import loss_threshold
-from leml_solver.scored_classifier import Probabilities
 
 __all__ = ["BinaryRelevanceClassifier"]
 

@@ -11,10 +11,10 @@ import scipy.linalg
 from sklearn.decomposition import sparse_encode
 
 from argument_checks import nonnegative, one_of, positive, positive_integer
+from leml_solver._estimation.targets import solver_seed
 from leml_solver.baselines.base import Array, Baseline
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.labels import Labels
-from leml_solver.random_states import solver_seed
 
 __all__ = ["CompressedSensingClassifier"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from leml_solver._factored.closed_forms import label_directions
 from leml_solver.baselines.base import Array
 from leml_solver.baselines.label_space import LabelSpaceClassifier
 from leml_solver.baselines.regression import Centred
-from leml_solver.closed_forms import label_directions
 
 __all__ = ["CPLSTClassifier"]
 
@@ -15,7 +15,7 @@ class CPLSTClassifier(LabelSpaceClassifier):
 
     Minimises :math:`\|XW + 1b^T - YH\|_F^2 + ridge \|W\|_F^2 + \|Y - YHH^T\|_F^2` over W, b and H
     with :math:`H^T H = I`, Y less its means: H holds the leading eigenvectors of
-    :math:`Y^T X (X^T X + ridge I)^{-1} X^T Y`. `leml_solver.closed_forms.cplst` is the same
+    :math:`Y^T X (X^T X + ridge I)^{-1} X^T Y`. `leml_solver.algorithms.cplst` is the same
     without intercept and ridge.
 
     Choices that the original leaves open: at ridge zero the W of least norm is taken, and the

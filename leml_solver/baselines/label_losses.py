@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.threads import Rows, even_rows, shared
+from leml_solver._linalg.threads import Rows, even_rows, shared
 
 __all__ = [
     "CURVATURES",

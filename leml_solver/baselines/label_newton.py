@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leml_solver._linalg.factors import column_inner, ratio
 from leml_solver.baselines.active_rows import RowSolver
 from leml_solver.baselines.label_losses import line_derivatives
 from leml_solver.baselines.separate_labels import ConjugateGradients, Model, SeparateLabels
-from leml_solver.grouped import column_inner, ratio
 
 __all__ = ["LabelFits", "NewtonOptions", "fit_side_by_side"]
 

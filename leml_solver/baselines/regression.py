@@ -22,8 +22,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from leml_solver._factored.closed_forms import Compression, compress
 from leml_solver.baselines.column_means import column_means, with_full_columns_centred
-from leml_solver.closed_forms import Compression, compress
 
 __all__ = ["Centred", "LinearModel", "ridge_regression"]
 

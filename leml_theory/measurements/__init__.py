@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from argument_checks import one_of
-from leml_theory.cells import Cell
 from leml_theory.measurements.averages import rademacher, slots
 from leml_theory.measurements.minimisers import erm
 from leml_theory.measurements.planted import clipped, fixed_planted, outlier, worst_planted
 from leml_theory.measurements.records import Parameters, Record
+from leml_theory.runs.cells import Cell
 
 MEASUREMENTS: dict[str, Callable[[Parameters, np.random.Generator], list[Record]]] = {
     "rademacher": rademacher,

@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from leml_theory import sharp
-from leml_theory.complexity import Estimate, rademacher_averages, spectral_norms
+from leml_theory import predictions as sharp
+from leml_theory.bounds import BALLS
 from leml_theory.measurements.records import Parameters, Record, record
-from leml_theory.setting import BALLS
+from leml_theory.rademacher import Estimate, rademacher_averages, spectral_norms
 from leml_theory.worlds import feature_law, observation_of
 from simulations import (
     AllOnes,

@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_theory.bounds import best_bound, complexity_bounds
+from leml_theory.bounds import (
+    RiskSetting,
+    Setting,
+    best_bound,
+    bousquet_excess,
+    complexity_bounds,
+    gaussian_excess,
+    mcdiarmid_excess,
+)
 from leml_theory.measurements.records import Record
-from leml_theory.risk_bounds import bousquet_excess, gaussian_excess, mcdiarmid_excess
-from leml_theory.setting import RiskSetting, Setting
 
 
 def exceedances(setting: Setting, risk: RiskSetting, excess: NDArray[np.float64]) -> Record:

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver import Problem, TraceBall
-from leml_solver.alternating import AlternatingOptions, FactorResult, fit_factors
+from leml_solver import AlternatingOptions, FactorResult, Problem, TraceBall, fit_factors
 from leml_solver.labels import Labels
 
 Array = NDArray[np.float64]

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import LOSSES, Ball, FrobeniusBall, Problem, TraceBall, minimise
-from leml_theory.complexity import Estimate
+from leml_theory.bounds import BALLS, RiskSetting, Setting
 from leml_theory.measurements.exceedances import exceedances
 from leml_theory.measurements.factored import leml_at_radius
 from leml_theory.measurements.records import Parameters, Record, record
+from leml_theory.rademacher import Estimate
 from leml_theory.risk import minimum_risk, population_risk
-from leml_theory.setting import BALLS, RiskSetting, Setting
 from leml_theory.worlds import feature_law, label_model, observation_of
 from simulations import Sample, Scenario
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from leml_solver import LOSSES
-from leml_theory import sharp
-from leml_theory.complexity import Estimate
+from leml_theory import predictions as sharp
+from leml_theory.bounds import BALLS, RiskSetting, Setting
 from leml_theory.measurements.exceedances import exceedances
 from leml_theory.measurements.records import Parameters, Record, record
-from leml_theory.setting import BALLS, RiskSetting, Setting
+from leml_theory.rademacher import Estimate
 from leml_theory.worlds import observation_of
 from simulations import Observation, Planted, RademacherVectors, RareOutlier, UniformLabels
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from leml_theory.complexity import Estimate
+from leml_theory.rademacher import Estimate
 from leml_theory.worlds import observation_of
 
 Parameters = Mapping[str, Any]

@@ -7,12 +7,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from leml_theory.experiments.controls import REFUSALS
 from leml_theory.plots.curves import ERRORS, draw_violations, text_entry
 from leml_theory.plots.panel import Panel, numbers
 from leml_theory.plots.style import BOUND_LOOKS, GREY, LOOKS
 from leml_theory.plots.ticks import label_logs, label_values
 from leml_theory.plots.validity import best_valid, short_reason
+from leml_theory.sweep.experiments.controls import REFUSALS
 
 _DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0}
 

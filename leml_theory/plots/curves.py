@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from leml_theory.frame import BOUNDS
 from leml_theory.plots.panel import Panel, numbers
 from leml_theory.plots.style import BOUND_LOOKS, GREY, GUIDE, LOOKS, MINUS
 from leml_theory.plots.ticks import label_logs, label_values, number
@@ -18,7 +17,8 @@ from leml_theory.plots.validity import (
     is_valid,
     short_reason,
 )
-from leml_theory.rates import curve_slope, log_log_slope
+from leml_theory.sweep.frame import BOUNDS
+from leml_theory.sweep.rates import curve_slope, log_log_slope
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leml_theory.diagnosis import Diagnosis, FeatureFacts
+from leml_theory.diagnose import Diagnosis, FeatureFacts
 from leml_theory.plots.style import GREY, LOOKS, Look, picture_style
 from leml_theory.plots.ticks import label_logs
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leml_theory.frame import BOUNDS
+from leml_theory.sweep.frame import BOUNDS
 
 AXIS_NAMES = {
     "n": "number of points n",

@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from argument_checks import one_of
-from leml_theory.experiments import EXPERIMENTS, Experiment
-from leml_theory.frame import BOUNDS, comparisons
 from leml_theory.plots.catalogue import PICTURES, RISK_AGAINST_LABELS, RISK_AGAINST_N
 from leml_theory.plots.compose import Picture, draw_panel, draw_picture
 from leml_theory.plots.panel import AXIS_NAMES, Panel, regimes, varies
 from leml_theory.plots.style import picture_style
 from leml_theory.plots.validity import above
+from leml_theory.sweep.experiments import EXPERIMENTS, Experiment
+from leml_theory.sweep.frame import BOUNDS, comparisons
 
 GRID = "grid"
 _QUANTITIES = ("rademacher average", "supremum deviation", "excess risk", "generalisation gap")

@@ -11,7 +11,7 @@ from leml_theory.plots.panel import numbers
 from leml_theory.plots.style import LOOKS, MINUS
 from leml_theory.plots.ticks import label_logs
 from leml_theory.plots.validity import best_valid
-from leml_theory.rates import local_slopes
+from leml_theory.sweep.rates import local_slopes
 
 
 def draw_ratio(ax: Axes, rows: pd.DataFrame, axis: str) -> None:

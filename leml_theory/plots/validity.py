@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leml_theory.frame import BOUNDS
 from leml_theory.plots.ticks import number
-from leml_theory.rates import exceeds, family_t
+from leml_theory.sweep.frame import BOUNDS
+from leml_theory.sweep.rates import exceeds, family_t
 
 # Bounds of the trace ball that replace the paper's constants by smaller ones.
 FAMILY = ("chevet", "rademacher_chevet", "matrix_bernstein", "sub_gaussian_net")

@@ -15,10 +15,9 @@ import pandas as pd
 
 from leml_solver.datasets import data_folder
 from leml_solver.readers import ReadError
-from leml_theory.cells import Cell
-from leml_theory.runner import RunError, execute
-from leml_theory.shards import Shard, read_shard
-from leml_theory.store import Store, StoreError
+from leml_theory.runs.cells import Cell
+from leml_theory.runs.runner import RunError, execute
+from leml_theory.runs.store import Shard, Store, StoreError, read_shard
 from paper_checks.reproduction.findings import findings
 from paper_checks.reproduction.layout import LARGE, METHODS, TABLES
 from paper_checks.reproduction.measuring import measure

@@ -14,15 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from leml_solver import small_algebra as algebra
-from leml_solver.entries import entries_of
-from leml_solver.general_loss import FeatureProblem, LabelProblem
-from leml_solver.grouped import Groups, Numbers, column_inner
+from leml_solver._linalg import factors as algebra
+from leml_solver._linalg.factors import Numbers, column_inner
+from leml_solver._linalg.matrices import Factor, Matrix, checked_features
+from leml_solver._linalg.threads import matmul
+from leml_solver.algorithms import (
+    Counted,
+    FeatureProblem,
+    Groups,
+    LabelProblem,
+    TronOptions,
+    as_matrix,
+    entries_of,
+    tron,
+)
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES
-from leml_solver.matrices import Counted, Factor, Matrix, as_matrix, checked_features
-from leml_solver.threads import matmul
-from leml_solver.tron import TronOptions, tron
 
 __all__ = ["OUTER_ITERATIONS", "early_stopped_factors"]
 

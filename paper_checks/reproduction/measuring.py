@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leml_solver._linalg.threads import limit_threads
 from leml_solver.metrics import RowMetrics, evaluate_rows
-from leml_solver.threads import limit_threads
-from leml_theory.cells import Cell
+from leml_theory.runs.cells import Cell
 from paper_checks import printed
 from paper_checks.reproduction.data import testing_part, training_part
 from paper_checks.reproduction.methods import trained

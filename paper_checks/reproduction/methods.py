@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.alternating import AlternatingOptions, FactorResult, fit_factors
+from leml_solver import AlternatingOptions, FactorResult, fit_factors
 from leml_solver.baselines import BinaryRelevanceClassifier
 from leml_solver.metrics import loss_threshold
 from paper_checks.reproduction.data import Rows

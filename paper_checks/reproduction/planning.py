@@ -10,7 +10,7 @@ from pathlib import Path
 
 from leml_solver.datasets import available, content_checksum, load_dataset
 from leml_solver.readers import Dataset
-from leml_theory.cells import Cell
+from leml_theory.runs.cells import Cell
 from paper_checks import printed
 from paper_checks.reproduction.layout import LARGE, METHODS, TABLES, Row, rows_of
 

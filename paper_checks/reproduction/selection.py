@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.scoring import DenseScores, top_k
+from leml_solver._estimation.block_scores import DenseScores, top_k
 from paper_checks.reproduction.data import Rows
 
 __all__ = ["Hits", "Setting", "best_setting", "folds_of", "held_out_hits", "leml_settings"]

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from leml_solver.alternating import AlternatingOptions, FitStatus, TracePoint, fit_factors
-from leml_solver.factor_certificate import trace_norm
+from leml_solver._factored.certificate import trace_norm
+from leml_solver._factored.fit import AlternatingOptions, FitStatus, TracePoint, fit_factors
+from leml_solver._factored.plan import FAST, PLAIN
+from leml_solver._linalg.factors import balancing
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES
 from leml_solver.multiclass import argmax_classes, one_hot
-from leml_solver.plan import FAST, PLAIN
-from leml_solver.small_algebra import balancing
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
 

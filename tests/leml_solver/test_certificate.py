@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leml_solver import LOSSES, FrobeniusBall, Problem, TraceBall, certify, dual_bound, minimise
-from leml_solver.certificate import _dual_norm_from_above
+from leml_solver._exact.certificate import _dual_norm_from_above
 
 BALLS = pytest.mark.parametrize("make", [TraceBall, FrobeniusBall])
 EVERY = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES.keys())

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leml_solver.closed_forms import cplst, low_rank_least_squares
+from leml_solver._factored.closed_forms import cplst, low_rank_least_squares
 
 
 def data(seed, n=20, d=6, n_labels=5):

@@ -13,7 +13,7 @@ from leml_solver import (
     certify,
     minimise,
 )
-from leml_solver.cvxpy_oracle import minimise_by_cvxpy
+from leml_solver._exact.cvxpy_oracle import minimise_by_cvxpy
 
 BALLS = pytest.mark.parametrize("make", [TraceBall, FrobeniusBall])
 SMOOTH = ["linear", "squared", "logistic", "squared_hinge"]

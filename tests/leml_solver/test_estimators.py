@@ -16,10 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from leml_solver.alternating import AlternatingOptions, fit_factors
-from leml_solver.entry_split import EntrySplit
+from leml_solver._factored.fit import AlternatingOptions, fit_factors
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
-from leml_solver.scorers import MultiLabelScorer, evaluate_estimator
+from leml_solver.model_selection import EntrySplit, MultiLabelScorer, evaluate_estimator
 
 LOSSES = ("squared", "logistic", "squared_hinge")
 NO_CERTIFICATE = AlternatingOptions(certify=False)

@@ -7,13 +7,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from leml_solver import spectral_norm
-from leml_solver.alternating import AlternatingOptions, fit_factors
-from leml_solver.factor_certificate import FactoredProblem, certify_factors
+from leml_solver._factored import certificate as spectral_norm
+from leml_solver._factored.certificate import (
+    FactoredProblem,
+    Operator,
+    certify_factors,
+    lanczos_excess,
+    norm_from_above,
+)
+from leml_solver._factored.fit import AlternatingOptions, fit_factors
+from leml_solver._linalg.matrices import as_matrix
 from leml_solver.labels import as_labels
 from leml_solver.losses import LOSSES
-from leml_solver.matrices import as_matrix
-from leml_solver.spectral_norm import Operator, lanczos_excess, norm_from_above
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from leml_solver.alternating import AlternatingOptions, fit_factors
-from leml_solver.kernel import fit_kernel_factors, kernel_features
+from leml_solver._factored.fit import AlternatingOptions, fit_factors
+from leml_solver._factored.kernel_method import fit_kernel_factors, kernel_features
 
 OPTIONS = AlternatingOptions(max_iter=400, tol=1e-13)
 

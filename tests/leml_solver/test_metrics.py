@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import metrics as reference
 
+from leml_solver._estimation.block_scores import BlockScores, DenseScores, FactorScores, top_k
 from leml_solver.losses import LOSSES
 from leml_solver.metrics import (
     average_auc,
@@ -20,7 +21,6 @@ from leml_solver.metrics import (
     top_k_accuracy,
 )
 from leml_solver.readers import read
-from leml_solver.scoring import BlockScores, DenseScores, FactorScores, top_k
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))

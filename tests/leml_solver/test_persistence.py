@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leml_solver.alternating import AlternatingOptions
-from leml_solver.archives import read_arrays, write_arrays, written_aside
+from leml_solver._factored.fit import AlternatingOptions
+from leml_solver._files.archives import read_arrays, write_arrays, written_aside
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
 from leml_solver.losses import Logistic, Squared
 from leml_solver.persistence import ModelFileError, load_model, save_model

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from leml_solver.entries import entries_of
-from leml_solver.labels import Labels, as_labels
-from leml_solver.losses import LOSSES
-from leml_solver.matrices import SparseMatrix, Tiles, as_matrix
-from leml_solver.threads import (
+from leml_solver._factored.entry_sums import entries_of
+from leml_solver._linalg.matrices import SparseMatrix, Tiles, as_matrix
+from leml_solver._linalg.threads import (
     available_threads,
     balanced_rows,
     even_rows,
@@ -17,6 +15,8 @@ from leml_solver.threads import (
     shared,
     thread_count,
 )
+from leml_solver.labels import Labels, as_labels
+from leml_solver.losses import LOSSES
 
 # k below, at and above the widths of narrow and wide panels, with full and partial last panels.
 WIDTHS = (1, 7, 16, 20, 33, 64, 70, 130)

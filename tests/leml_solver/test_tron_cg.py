@@ -5,16 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leml_solver.cg import CGOptions, conjugate_gradient
-from leml_solver.entries import entries_of
-from leml_solver.full_squared import FullSquared
-from leml_solver.general_loss import FeatureProblem, GeneralLoss, GeneralOptions, LabelProblem
-from leml_solver.grouped import Groups
+from leml_solver._factored.algorithm_1 import (
+    FeatureProblem,
+    GeneralLoss,
+    GeneralOptions,
+    LabelProblem,
+)
+from leml_solver._factored.algorithm_2 import FullSquared
+from leml_solver._factored.cg import CGOptions, conjugate_gradient
+from leml_solver._factored.entry_sums import entries_of
+from leml_solver._factored.plan import FAST, PLAIN
+from leml_solver._factored.tron import TronOptions, tron
+from leml_solver._linalg.factors import Groups
+from leml_solver._linalg.matrices import Counted, as_matrix
 from leml_solver.labels import as_labels
 from leml_solver.losses import LOSSES
-from leml_solver.matrices import Counted, as_matrix
-from leml_solver.plan import FAST, PLAIN
-from leml_solver.tron import TronOptions, tron
 
 n, d, L, k = 40, 9, 7, 3
 

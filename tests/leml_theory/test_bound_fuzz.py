@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from leml_theory.bounds import BoundValue, Setting, complexity_bounds
-from leml_theory.complexity import Estimate, rademacher_averages
-from leml_theory.rates import exceeds, family_z
+from leml_theory.rademacher import Estimate, rademacher_averages
+from leml_theory.sweep.rates import exceeds, family_z
 from simulations.features import (
     AnisotropicGaussian,
     FeatureLaw,

@@ -27,7 +27,7 @@ from leml_theory.bounds import (
     theorem_3,
     theorem_3_as_printed,
 )
-from leml_theory.complexity import Estimate
+from leml_theory.rademacher import Estimate
 from simulations.features import (
     HeavyTailed,
     IsotropicGaussian,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leml_theory.cells import Cell, canonical_json
+from leml_theory.runs.cells import Cell, canonical_json
 
 SCALARS = (
     st.none()

@@ -8,13 +8,14 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import comb
 
-from leml_theory.complexity import (
+from leml_theory.rademacher import (
     Estimate,
+    Observed,
+    conditional_rademacher_averages,
     rademacher_average,
     rademacher_averages,
     spectral_norms,
 )
-from leml_theory.conditional import Observed, conditional_rademacher_averages
 from simulations.features import (
     AnisotropicGaussian,
     HeavyTailed,
@@ -133,7 +134,7 @@ def test_draws_are_reproducible_and_scale_with_the_radius():
 
 
 def test_batches_do_not_change_the_law(monkeypatch):
-    monkeypatch.setattr("leml_theory.complexity._BATCH", 60)
+    monkeypatch.setattr("leml_theory.rademacher._BATCH", 60)
     found = rademacher_averages(
         RademacherVectors(5), UniformLabels(4), 50, draws=100, rng=np.random.default_rng(9)
     )

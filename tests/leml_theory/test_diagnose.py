@@ -11,18 +11,22 @@ import pytest
 from scipy import sparse
 
 from leml_solver.baselines import BinaryRelevanceClassifier
-from leml_theory.complexity import Estimate, rademacher_averages
-from leml_theory.conditional import Observed, conditional_rademacher_averages
-from leml_theory.diagnose import main
-from leml_theory.diagnosis import diagnose, gap_bound
-from leml_theory.diagnosis import points as points_module
-from leml_theory.diagnosis.comparison import ModelFacts
-from leml_theory.diagnosis.features import feature_facts
-from leml_theory.diagnosis.labels import KnownLabels
-from leml_theory.diagnosis.measured_wording import clear
-from leml_theory.diagnosis.models import FrobeniusLearner, TraceLearner, row_losses
-from leml_theory.diagnosis.page import page
-from leml_theory.diagnosis.points import Points
+from leml_theory.diagnose import diagnose, gap_bound
+from leml_theory.diagnose import points as points_module
+from leml_theory.diagnose.__main__ import main
+from leml_theory.diagnose.comparison import ModelFacts
+from leml_theory.diagnose.features import feature_facts
+from leml_theory.diagnose.labels import KnownLabels
+from leml_theory.diagnose.measured_wording import clear
+from leml_theory.diagnose.models import FrobeniusLearner, TraceLearner, row_losses
+from leml_theory.diagnose.page import page
+from leml_theory.diagnose.points import Points
+from leml_theory.rademacher import (
+    Estimate,
+    Observed,
+    conditional_rademacher_averages,
+    rademacher_averages,
+)
 from simulations.features import IsotropicGaussian
 from simulations.observation import UniformLabels
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leml_theory.cells import Cell
-from leml_theory.experiments import EXPERIMENTS, Experiment, Fit
-from leml_theory.experiments.custom import AXES, Grid
-from leml_theory.experiments.design import tends_to_one
-from leml_theory.frame import results_frame
 from leml_theory.measurements import MEASUREMENTS, measure
+from leml_theory.runs.cells import Cell
+from leml_theory.sweep.experiments import EXPERIMENTS, Experiment, Fit
+from leml_theory.sweep.experiments.custom import AXES, Grid
+from leml_theory.sweep.experiments.design import tends_to_one
+from leml_theory.sweep.frame import results_frame
 
 AXES_GIVEN = {"n": [64, 256], "d": [4], "L": [3, 5], "s": [1], "skew": ["uniform"], "radius": [1.0]}
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leml_theory.cells import Cell
-from leml_theory.experiments import Planned
-from leml_theory.frame import BOUNDS, COLUMNS, comparisons, results_frame, violations
 from leml_theory.measurements import measure
+from leml_theory.runs.cells import Cell
+from leml_theory.sweep.experiments import Planned
+from leml_theory.sweep.frame import BOUNDS, COLUMNS, comparisons, results_frame, violations
 
 AVERAGE = {"law": "gaussian", "n": 1000, "d": 8, "L": 4, "skew": "uniform", "draws": 60}
 LOGISTIC = {"law": "gaussian", "n": 200, "d": 4, "L": 3, "skew": "uniform", "s": 1, "radius": 1.0}

@@ -16,9 +16,6 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from leml_theory.cells import Cell
-from leml_theory.experiments import EXPERIMENTS, Planned
-from leml_theory.frame import results_frame
 from leml_theory.measurements.records import place
 from leml_theory.plots import (
     plot_experiment,
@@ -31,6 +28,9 @@ from leml_theory.plots.catalogue import PICTURES
 from leml_theory.plots.style import GREY, LOOKS, picture_style
 from leml_theory.plots.ticks import log_places, number
 from leml_theory.plots.validity import refusals, short_reason
+from leml_theory.runs.cells import Cell
+from leml_theory.sweep.experiments import EXPERIMENTS, Planned
+from leml_theory.sweep.frame import results_frame
 
 GRID = [
     Planned(f"L = {n_labels}", kind, {"law": "gaussian", "n": n, "d": 8, "L": n_labels, **more})

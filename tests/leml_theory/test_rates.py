@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leml_theory.rates import (
+from leml_theory.sweep.rates import (
     curve_slope,
     exceedance_test,
     exceeds,

@@ -7,19 +7,20 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from leml_solver.balls import FrobeniusBall, TraceBall
+from leml_solver._exact.balls import FrobeniusBall, TraceBall
 from leml_solver.losses import LOSSES
-from leml_theory.complexity import Estimate
-from leml_theory.exact_risk import Bracket
-from leml_theory.population import (
+from leml_theory.rademacher import Estimate
+from leml_theory.risk import (
+    Bracket,
     cross_moments,
     gaussian_slope,
     gaussian_softplus,
     label_moments,
+    minimum_risk,
+    population_risk,
     second_moments,
     support,
 )
-from leml_theory.risk import minimum_risk, population_risk
 from simulations.features import (
     AnisotropicGaussian,
     HeavyTailed,

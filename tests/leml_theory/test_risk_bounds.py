@@ -6,28 +6,35 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leml_solver.balls import FrobeniusBall, TraceBall
-from leml_solver.erm import minimise
+from leml_solver._exact.balls import FrobeniusBall, TraceBall
+from leml_solver._exact.minimise import minimise
 from leml_solver.losses import LOSSES
 from leml_solver.problem import Problem
-from leml_theory.bounds import BoundValue, Setting, best_bound, complexity_bounds, monte_carlo
-from leml_theory.complexity import Estimate, rademacher_averages, spectral_norms
-from leml_theory.conditional import conditional_rademacher_averages
-from leml_theory.population import cross_moments
-from leml_theory.rates import exceedance_test, exceeds, family_z
-from leml_theory.risk import minimum_risk, population_risk
-from leml_theory.risk_bounds import (
+from leml_theory.bounds import (
+    BoundValue,
+    RiskSetting,
+    Setting,
+    best_bound,
     bousquet_excess,
     bousquet_linear_gap,
+    complexity_bounds,
     data_dependent_gap,
     expectation_bound,
     gaussian_excess,
     gaussian_linear_gap,
     mcdiarmid_excess,
     mcdiarmid_gap,
+    monte_carlo,
     paper_literal_excess,
 )
-from leml_theory.setting import RiskSetting
+from leml_theory.rademacher import (
+    Estimate,
+    conditional_rademacher_averages,
+    rademacher_averages,
+    spectral_norms,
+)
+from leml_theory.risk import cross_moments, minimum_risk, population_risk
+from leml_theory.sweep.rates import exceedance_test, exceeds, family_z
 from simulations.features import (
     AnisotropicGaussian,
     IsotropicGaussian,

@@ -17,10 +17,9 @@ import pytest
 import toy_measure
 from toy_measure import N_CELLS, cells
 
-from leml_theory.cells import Cell
-from leml_theory.runner import RunError, execute
-from leml_theory.shards import Result, Shard
-from leml_theory.store import Store, StoreError
+from leml_theory.runs.cells import Cell
+from leml_theory.runs.runner import RunError, execute
+from leml_theory.runs.store import Result, Shard, Store, StoreError
 
 HERE = Path(__file__).parent
 PATHS = os.pathsep.join([str(HERE), str(HERE.parents[1])])
@@ -294,7 +293,7 @@ def test_a_folder_in_use_and_a_damaged_one_are_refused(tmp_path):
 
 
 def test_progress_in_a_log_is_a_few_lines(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("leml_theory.workers._BATCH_SECONDS", 0.0)  # A batch for each cell.
+    monkeypatch.setattr("leml_theory.runs.runner._BATCH_SECONDS", 0.0)  # A batch for each cell.
     execute(cells(), created(tmp_path / "out", cells()), jobs=1, measure=toy_measure.measure)
     lines = capsys.readouterr().err.splitlines()
     assert 5 <= len(lines) <= 12

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from leml_theory import sharp
+from leml_theory import predictions as sharp
 
 
 def spectral_norms(d, variances, draws, rng):

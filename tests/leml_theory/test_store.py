@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leml_theory import manifest as manifest_module
-from leml_theory import shards as shards_module
-from leml_theory.cells import Cell
-from leml_theory.shards import Result, Shard, checked_records
-from leml_theory.store import Store, StoreError
+from leml_theory.runs import store as manifest_module
+from leml_theory.runs import store as shards_module
+from leml_theory.runs.cells import Cell
+from leml_theory.runs.store import Result, Shard, Store, StoreError, checked_records
 
 DESCRIPTION = {"preset": "toy"}
 CELLS = [Cell("toy", {"n": n}, 0) for n in range(5)]

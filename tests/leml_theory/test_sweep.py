@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from leml_theory import sweep
-from leml_theory.frame import BOUNDS
+from leml_theory.sweep import __main__ as sweep
+from leml_theory.sweep.frame import BOUNDS
 
 ROOT = Path(__file__).resolve().parents[2]
 GRID = ["--n", "64,256", "--d", "6", "--L", "3,5", "--draws", "4", "--jobs", "1"]
@@ -172,7 +172,7 @@ def test_a_foreign_folder_is_refused(tmp_path, capsys):
 
 def test_a_violation_ends_with_one(tmp_path, monkeypatch, capsys):
     """Halve every bound: the averages of X11 then stand above them."""
-    from leml_theory import frame
+    from leml_theory.sweep import frame
 
     def halved(bound):
         return lambda setting: replace(bound(setting), value=bound(setting).value / 2)

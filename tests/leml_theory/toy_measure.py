@@ -11,10 +11,10 @@ import warnings
 
 import numpy as np
 
-from leml_theory import workers
-from leml_theory.cells import Cell
-from leml_theory.runner import execute
-from leml_theory.store import Store
+from leml_theory.runs import runner as workers
+from leml_theory.runs.cells import Cell
+from leml_theory.runs.runner import execute
+from leml_theory.runs.store import Store
 
 N_CELLS = 200
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-BOUNDS = "leml_theory.bounds"
+BOUNDS = "leml_theory.bounds.complexity"
 
 
 def scaled_bound(factor):

@@ -147,7 +147,7 @@ MUTATIONS = {
         Mutation("nothing asked", f"{BOUNDS}._paper_conditions", returning(())),
     ],
     "B23": [
-        Mutation("spiked formula", "leml_theory.sharp.spectral_norm", scaled(1.2)),
+        Mutation("spiked formula", "leml_theory.predictions.spectral_norm", scaled(1.2)),
         Mutation(
             "no heavy label",
             theory("theorem_6", "heavy_label"),

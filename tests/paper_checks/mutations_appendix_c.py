@@ -7,7 +7,7 @@ from simulations import RademacherVectors, RankOne
 
 MUTATIONS = {
     "C1": [
-        Mutation("predicted gap", "leml_theory.sharp.frobenius_norm", scaled(1.1)),
+        Mutation("predicted gap", "leml_theory.predictions.frobenius_norm", scaled(1.1)),
         Mutation("risk moved", theory("appendix_c", "population_risk"), shifted_risk),
         Mutation("chance", theory("appendix_c", "squared_norm_chance"), scaled(0.7)),
     ],

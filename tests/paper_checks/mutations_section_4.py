@@ -15,7 +15,7 @@ from bends import (
 from mutation import Mutation, returning, scaled
 
 from leml_solver import FrobeniusBall, TraceBall
-from leml_theory import risk_bounds
+from leml_theory.bounds import risk as risk_bounds
 from simulations import RademacherVectors
 
 MUTATIONS = {
@@ -64,7 +64,7 @@ MUTATIONS = {
     "T3.4": [
         Mutation("summed over s", theory("theorem_3", "slots"), summed_over_labels),
         Mutation("Bernoulli within", theory("theorem_3", "bernoulli_deviation"), scaled(0.4)),
-        Mutation("random s taken", "leml_theory.risk_bounds._sampling", returning(())),
+        Mutation("random s taken", "leml_theory.bounds.risk._sampling", returning(())),
     ],
     "T3.5": [
         Mutation("Bousquet less", theory("loss_constants", "bousquet_excess"), scaled_bound(0.1)),
@@ -140,7 +140,7 @@ MUTATIONS = {
     ],
     "T5": [
         Mutation("risk moved", theory("section_4", "population_risk"), shifted_risk),
-        Mutation("worst excess", "leml_theory.sharp.worst_frobenius_excess", scaled(1.3)),
+        Mutation("worst excess", "leml_theory.predictions.worst_frobenius_excess", scaled(1.3)),
         Mutation("smaller gap", theory("section_4", "FrobeniusBall"), lambda _: TraceBall),
     ],
     "T6": [

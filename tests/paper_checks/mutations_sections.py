@@ -154,7 +154,7 @@ SECTION_2, SECTION_3 = "paper_checks.section_2", "paper_checks.section_3"
 CLAIMS, COSTS = "paper_checks.claims", "paper_checks.costs"
 CONVERGENCE, OPERATIONS = "paper_checks.convergence", "paper_checks.operations"
 WORLDS, TABLE_1 = "paper_checks.factor_worlds", "paper_checks.table_1"
-SPARSE = "leml_solver.entries.SparseEntries"
+SPARSE = "leml_solver._factored.entry_sums.SparseEntries"
 
 MUTATIONS = {
     "F1": [
@@ -163,7 +163,9 @@ MUTATIONS = {
     ],
     "F2": [
         Mutation("gain d", "paper_checks.section_1.predicted_gain", lambda _: lambda s, d: d),
-        Mutation("twice the products", "leml_solver.matrices.Counted.times", doubled_products),
+        Mutation(
+            "twice the products", "leml_solver._linalg.matrices.Counted.times", doubled_products
+        ),
     ],
     "F3": [
         Mutation(
@@ -266,7 +268,7 @@ MUTATIONS = {
         Mutation("penalty useless", f"{CONVERGENCE}.penalised_predictor", scaled(3)),
     ],
     "A1": [
-        Mutation("not balanced", "leml_solver.small_algebra.balancing", wrong_balance),
+        Mutation("not balanced", "leml_solver._linalg.factors.balancing", wrong_balance),
         Mutation("half forgotten", f"{SECTION_3}.half_squares", scaled(2)),
         Mutation("half twice", f"{SECTION_3}.half_squares", scaled(0.5)),
     ],
@@ -408,7 +410,9 @@ MUTATIONS = {
         ),
     ],
     "A15": [
-        Mutation("twice the products", "leml_solver.matrices.Counted.adjoint", doubled_products),
+        Mutation(
+            "twice the products", "leml_solver._linalg.matrices.Counted.adjoint", doubled_products
+        ),
         Mutation("smaller constant", f"{COSTS}.CONSTANT", constant(1.5)),
     ],
     "A16": [
@@ -438,7 +442,7 @@ MUTATIONS = {
     "A17.2": [
         Mutation(
             "conjugate gradients cut short",
-            "leml_solver.full_squared.conjugate_gradient",
+            "leml_solver._factored.algorithm_2.conjugate_gradient",
             lambda original: lambda p, r, o, c=None: original(p, r, replace(o, steps=2), c),
         ),
         Mutation("rows stacked", f"{OPERATIONS}.vec", row_major),

@@ -76,7 +76,7 @@ def test_the_minimum_does_not_come_from_the_closed_form():
 
 def test_a_wrong_closed_form_is_not_excused(monkeypatch):
     """Were the report's tolerance too wide, a predictor off by 1e-7 would pass."""
-    from leml_solver.closed_forms import low_rank_least_squares
+    from leml_solver._factored.closed_forms import low_rank_least_squares
 
     monkeypatch.setattr(
         "paper_checks.cplst.low_rank_least_squares",

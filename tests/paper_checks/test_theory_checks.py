@@ -8,11 +8,9 @@ import pytest
 from scipy.stats import binom
 
 from leml_solver import LOSSES
-from leml_theory.bounds import theorem_3
-from leml_theory.complexity import rademacher_average, spectral_norms
+from leml_theory.bounds import RiskSetting, Setting, expectation_bound, theorem_3
+from leml_theory.rademacher import rademacher_average, spectral_norms
 from leml_theory.risk import population_risk
-from leml_theory.risk_bounds import expectation_bound
-from leml_theory.setting import RiskSetting, Setting
 from paper_checks import lemma_1, spectral_norm, symmetrisation
 from paper_checks.appendix_c import exact_variance
 from paper_checks.exact_tails import (

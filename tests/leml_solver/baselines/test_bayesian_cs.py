@@ -9,14 +9,14 @@ from scipy import sparse, stats
 from scipy.special import digamma, gammaln
 
 from leml_solver.baselines import BayesianCSClassifier
-from leml_solver.baselines.bayesian_cs import bound
-from leml_solver.baselines.bayesian_cs_labels import (
+from leml_solver.baselines.bayesian_cs import (
     LabelPosterior,
     SparsityPrior,
+    WeightPosterior,
+    bound,
     update_factorised,
     update_joint,
 )
-from leml_solver.baselines.bayesian_cs_weights import WeightPosterior
 from leml_solver.metrics import evaluate_scores
 from leml_solver.readers import read
 
@@ -212,7 +212,7 @@ def test_blocks_of_points_do_not_change_the_joint_posterior(monkeypatch):
     z, prior = X[:, :3], SparsityPrior(1e-6, 1e-6)
     whole, cut = posterior_of(Y, prior), posterior_of(Y, prior)
     terms = update_joint(whole, z, Phi, 0.1, 3)
-    monkeypatch.setattr("leml_solver.baselines.bayesian_cs_labels._BLOCK_NUMBERS", 20)
+    monkeypatch.setattr("leml_solver.baselines.bayesian_cs._BLOCK_NUMBERS", 20)
     assert update_joint(cut, z, Phi, 0.1, 3).entropy == pytest.approx(terms.entropy)
     assert cut.mean == pytest.approx(whole.mean, abs=ROUNDING)
 

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from leml_solver import baselines
 from leml_solver.metrics import average_auc
-from leml_solver.scorers import MultiLabelScorer, evaluate_estimator
+from leml_solver.model_selection import MultiLabelScorer, evaluate_estimator
 
 CLASSES = [getattr(baselines, name) for name in baselines.__all__ if name != "Baseline"]
 WITH_MISSING = [cls for cls in CLASSES if cls.takes_missing]

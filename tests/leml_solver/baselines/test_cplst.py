@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from leml_solver._factored.closed_forms import cplst
 from leml_solver.baselines import CPLSTClassifier, regression
-from leml_solver.closed_forms import cplst
+from leml_solver.model_selection import evaluate_estimator
 from leml_solver.readers import read
-from leml_solver.scorers import evaluate_estimator
 
 DATA = Path(os.environ.get("LEML_DATA") or Path(__file__).parents[4] / "shared" / "data")
 # ratio k/L -> top-1, 3, 5 accuracy, Hamming loss, AUC as printed in Tables 6 to 10

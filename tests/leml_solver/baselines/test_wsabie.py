@@ -8,8 +8,7 @@ import pytest
 from scipy import sparse
 
 from leml_solver.baselines import WSABIEClassifier
-from leml_solver.baselines.wsabie import Pairs, rank_weights
-from leml_solver.baselines.wsabie_kernel import find_violator, step
+from leml_solver.baselines.wsabie import Pairs, find_violator, rank_weights, step
 from leml_solver.labels import Labels
 from leml_solver.metrics import average_auc, evaluate_scores
 from leml_solver.readers import read

@@ -1,0 +1,1 @@
+"""What estimators share: targets in, scores out block by block."""

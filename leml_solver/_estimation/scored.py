@@ -1,0 +1,215 @@
+"""What every estimator with scores block by block shares: decisions, classes, best labels."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from leml_solver._estimation.block_scores import BlockScores, row_blocks, top_k
+from leml_solver._estimation.targets import Targets, Truth
+from leml_solver.labels import Labels
+
+__all__ = ["Probabilities", "Scored", "ScoredClassifier", "check_rows", "warn_unobserved"]
+
+Array = NDArray[Any]
+
+
+class Scored:
+    """Scores of rows and labels, made block by block.
+
+    A subclass offers `_checked` and `_block_scores`, and its `fit` calls `_keep_targets`.
+    """
+
+    target_kind_: str
+    sparse_output_: bool
+    label_names_: Any
+
+    def _keep_targets(self, targets: Targets) -> None:
+        """Store how the labels were given, for the way back."""
+        self.target_kind_, self.sparse_output_ = targets.kind, targets.sparse
+        self.label_names_ = targets.names
+
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        """Return X as a float array or CSR matrix with as many columns as in `fit`."""
+        raise NotImplementedError
+
+    def _block_scores(self, X: Any) -> BlockScores:
+        """Return the scores of checked rows, to be made block by block."""
+        raise NotImplementedError
+
+    def _all_scores(self, X: Any) -> Array:
+        """Return the scores of all rows and labels in one array."""
+        check_is_fitted(self)
+        checked = self._checked(X)
+        return self._block_scores(checked).block(0, checked.shape[0])
+
+    def _framed(self, values: Array, X: Any) -> Any:
+        """Return a DataFrame if the labels were one, with the rows' names of X if it has some."""
+        if self.label_names_ is None:
+            return values
+        from pandas import DataFrame
+
+        return DataFrame(values, index=getattr(X, "index", None), columns=self.label_names_)
+
+
+class ScoredClassifier(ClassifierMixin, Scored):  # type: ignore[misc]
+    """A classifier whose scores are above 0 where a label is predicted.
+
+    The scores that `_block_scores` makes have the threshold taken off.
+    """
+
+    classes_: Array
+
+    def _keep_targets(self, targets: Targets) -> None:
+        """Store the classes, and how they were given."""
+        super()._keep_targets(targets)
+        self.classes_ = targets.classes
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the score of each label, above 0 where it is predicted.
+
+        Returns
+        -------
+        (n, L) array or DataFrame
+            (n,) for a vector of two classes, whose second one has scores above 0.
+        """
+        scores = self._all_scores(X)
+        return scores.ravel() if self.target_kind_ == "binary" else self._framed(scores, X)
+
+    def predict(self, X: Any) -> Any:
+        """Return the labels with a score above 0, or the class of largest score.
+
+        Returns
+        -------
+        (n, L) array, DataFrame or CSR matrix like the labels in `fit`; (n,) array for classes
+        """
+        check_is_fitted(self)
+        if self.target_kind_ == "multiclass":
+            return self.classes_[self.predict_topk(X, 1).ravel()]
+        if self.sparse_output_:
+            return self._sparse_predictions(X)
+        predicted = self.classes_[(self._all_scores(X) > 0).astype(np.intp)]
+        return predicted.ravel() if self.target_kind_ == "binary" else self._framed(predicted, X)
+
+    def _sparse_predictions(self, X: Any) -> Any:
+        """Return predictions as a CSR matrix, made block by block."""
+        scores = self._block_scores(self._checked(X))
+        parts = [sparse.csr_matrix(scores.block(*ends) > 0) for ends in row_blocks(scores.shape)]
+        return sparse.vstack(parts, format="csr", dtype=self.classes_.dtype)
+
+    def predict_topk(self, X: Any, k: int = 5, *, return_scores: bool = False) -> Any:
+        """Return the k labels of largest score in each row, best first, without n x L memory.
+
+        Parameters
+        ----------
+        X : (n, d) array, DataFrame or sparse matrix
+            Features.
+        k : int
+            At most L.
+        return_scores : bool
+            Return the scores as well.
+
+        Returns
+        -------
+        labels : (n, k) int array
+            Numbers of labels; of equal scores the lower number comes first.
+        scores : (n, k) array
+            Only if asked for.
+        """
+        check_is_fitted(self)
+        labels, scores = top_k(self._block_scores(self._checked(X)), k)
+        return (labels, scores) if return_scores else labels
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return accuracy: the share of rows whose observed labels are all predicted rightly.
+
+        That is scikit-learn's convention, and strict; see `leml_solver.model_selection` for others.
+        """
+        check_is_fitted(self)
+        if self.target_kind_ != "multilabel" or sample_weight is not None:
+            return float(super().score(X, y, sample_weight))
+        scores = self._block_scores(self._checked(X))
+        truth, right, counted = Truth.of(y, shape=scores.shape), 0, 0
+        for ends in row_blocks(scores.shape):
+            known = truth.block(*ends)
+            wrong = (known >= 0) & ((scores.block(*ends) > 0) != (known == 1))
+            seen = (known >= 0).any(axis=1)
+            right += int((seen & ~wrong.any(axis=1)).sum())
+            counted += int(seen.sum())
+        return right / counted if counted else float("nan")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _has_probabilities(estimator: Probabilities) -> bool:
+    """Whether the loss has a probability to each score; says which loss has."""
+    if getattr(estimator.loss, "name", estimator.loss) != "logistic":
+        raise AttributeError(
+            f"predict_proba needs loss='logistic', got {estimator.loss!r}: other losses do not "
+            "estimate probabilities."
+        )
+    return True
+
+
+class Probabilities(ScoredClassifier):
+    """A classifier with a parameter `loss`, and probabilities if that is the logistic one."""
+
+    loss: Any
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Return probabilities, for the logistic loss.
+
+        Returns
+        -------
+        (n, L) array or DataFrame
+            Probability of each label. For a vector of C classes, (n, C) rows that sum to one.
+        """
+        scores = self._all_scores(X)
+        positive = expit(scores, out=scores)
+        if self.target_kind_ == "multilabel":
+            return self._framed(positive, X)
+        if self.target_kind_ == "binary":
+            return np.hstack([1 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        total[total == 0] = 1
+        return positive / total
+
+
+def check_rows(X: Any, targets: Targets) -> None:
+    """Raise unless X and y have as many rows."""
+    if X.shape[0] != targets.n_rows:
+        raise ValueError(
+            f"`X` and `y` must have one row a point, got {X.shape[0]} and {targets.n_rows}."
+        )
+
+
+def warn_unobserved(labels: Labels) -> NDArray[np.int64]:
+    """Return the labels without an observed entry, and warn the caller's caller's caller of them.
+
+    That is the user, if `fit` calls a method which calls this.
+    """
+    unobserved = labels.unobserved_labels
+    if count := unobserved.size:
+        shown = ", ".join(map(str, unobserved[:5]))
+        warnings.warn(
+            f"{count} labels have no observed entry (columns {shown}{', ...' * (count > 5)}); "
+            "their scores mean nothing. They are listed in `unobserved_labels_`.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return unobserved

@@ -1,0 +1,1 @@
+"""The exact convex problem: minimisers over a ball, with certificates."""

@@ -1,0 +1,106 @@
+"""The exact constrained empirical risk minimisers, behind one function."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from argument_checks import finite_array, one_of, positive, positive_integer
+from leml_solver._exact.balls import Ball
+from leml_solver._exact.certificate import certify
+from leml_solver._exact.cvxpy_oracle import minimise_by_cvxpy
+from leml_solver._exact.search import EngineAnswer, minimise_certified
+from leml_solver.problem import Problem
+from leml_solver.result import SolverResult, Status
+
+ENGINES = ("certified", "cvxpy")
+
+
+def minimise(
+    problem: Problem,
+    ball: Ball,
+    *,
+    engine: str = "certified",
+    tol: float = 1e-6,
+    max_iter: int = 20_000,
+    start: Any = None,
+) -> SolverResult:
+    """Minimise the empirical risk over a ball.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise.
+    ball : TraceBall or FrobeniusBall
+        Where.
+    engine : {"certified", "cvxpy"}
+        Ours, for the losses with a derivative, or the oracle, for all.
+    tol : float
+        Relative gap to reach: gap over the objective at Z = 0.
+    max_iter : int
+        Gradient evaluations allowed (our engine only).
+    start : (d, L) array, optional
+        Where our engine starts; zero by default. Any matrix will do.
+
+    Returns
+    -------
+    SolverResult
+        A feasible Z with a certificate computed at it.
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"`problem` must be a Problem, got {type(problem).__name__}.")
+    if not hasattr(ball, "dual_norm"):
+        raise TypeError(f"`ball` must be a TraceBall or a FrobeniusBall, got {ball!r}.")
+    one_of(engine, "engine", ENGINES)
+    positive(tol, "tol")
+    positive_integer(max_iter, "max_iter")
+    began = time.perf_counter()
+    if engine == "cvxpy":
+        answer = _ask_oracle(problem, ball, tol)
+    else:
+        _require_smooth(problem)
+        # Small matrices are slower on many threads, and one thread gives equal bits anywhere.
+        with _threads().limit(limits=1, user_api="blas"):
+            Z = None if start is None else _checked_start(start, problem)
+            answer = minimise_certified(problem, ball, tol=tol, max_iter=max_iter, start=Z)
+    seconds = time.perf_counter() - began
+    return SolverResult(
+        answer.Z, answer.status, answer.certificate, answer.trace, answer.iterations, seconds
+    )
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Return the handle on the BLAS threads, found once since the search takes milliseconds."""
+    return ThreadpoolController()
+
+
+def _require_smooth(problem: Problem) -> None:
+    """Refuse a loss with a kink, naming the engine that takes it."""
+    if not problem.loss.smooth:
+        raise ValueError(
+            f"`engine` must be 'cvxpy' for the {problem.loss.name} loss, which has a kink, "
+            "got 'certified'."
+        )
+
+
+def _checked_start(start: Any, problem: Problem) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return a start of the right shape."""
+    Z = finite_array(start, "start", 2)
+    if Z.shape != problem.shape:
+        raise ValueError(f"`start` must have shape {problem.shape}, got {Z.shape}.")
+    return Z
+
+
+def _ask_oracle(problem: Problem, ball: Ball, tol: float) -> EngineAnswer:
+    """Run cvxpy and judge its point with our certificate."""
+    found = minimise_by_cvxpy(problem, ball)
+    certificate = certify(problem, ball, found.Z, found.dual)
+    status = Status.GAP_ABOVE_TOL if found.solved else Status.ENGINE_FAILED
+    if found.solved and certificate.relative_gap <= tol:
+        status = Status.SOLVED
+    return EngineAnswer(found.Z, certificate, status, (), found.iterations)

@@ -1,0 +1,1 @@
+"""LEML: alternating minimisation over Z = W H^T, with certificates."""

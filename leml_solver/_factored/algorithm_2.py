@@ -1,0 +1,284 @@
+r"""Squared loss with fully known labels: the updates of W and H at a cost that depends on nnz(Y).
+
+An unpenalised intercept is eliminated: it is optimal when the residuals of each label sum to zero,
+which is the same problem with the columns of X W and Y centred, and X is never made dense for that.
+
+Paper: Algorithm 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leml_solver._factored.cg import conjugate_gradient
+from leml_solver._factored.plan import Plan
+from leml_solver._linalg import factors as algebra
+from leml_solver._linalg.compiled import WIDE_BYTES
+from leml_solver._linalg.factors import (
+    Groups,
+    Numbers,
+    add_scaled,
+    column_inner,
+    ratio,
+    scale_and_add,
+)
+from leml_solver._linalg.matrices import Counted, Factor, Matrix
+from leml_solver._linalg.threads import matmul
+
+Array = NDArray[np.float64]
+
+# Below this d an eigendecomposition of X^T X (about 10 d^3 operations) costs less than one outer
+# iteration of conjugate gradients on data worth the name; above, only a penalty path repays it.
+FACTORISE_BELOW = 768
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """A^T A and Y^T A, from which the objective and the H-update follow."""
+
+    gram: Array
+    cross: Factor
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Some columns of W, of A = X W and of H, whose columns are orthogonal."""
+
+    W: Factor
+    A: Factor
+    H: Factor
+
+
+class FullSquared:
+    """The iterate (W, H) for squared loss, full labels, and A = X W, centred for an intercept."""
+
+    def __init__(
+        self, features: Counted, Y: Matrix, penalty: float, plan: Plan, intercept: bool
+    ) -> None:
+        self.features, self.Y, self.penalty, self.plan = features, Y, penalty, plan
+        self.intercept = intercept
+        self._sums: _Sums | None = None
+
+    def start(self, W: Factor, H: Factor) -> None:
+        """Begin at the factors given."""
+        self.W, self.H, self._sums = W, H, None
+        self.A = self._centred(self.features.times(W))
+
+    def snapshot(self) -> tuple[Factor, Factor]:
+        """Return the factors; updates replace them, they do not write into them."""
+        return self.W, self.H
+
+    def restore(self, saved: tuple[Factor, Factor]) -> None:
+        """Go back to factors that `snapshot` returned."""
+        self.W, self.H = saved
+
+    def pull(self, V: Factor) -> Factor:
+        """Return Y V (Y centred for an intercept)."""
+        return self._centred(self.Y.times(V))
+
+    def push(self, U: Factor) -> Factor:
+        """Return Y^T U (Y centred for an intercept)."""
+        return self.Y.adjoint(self._centred(U))
+
+    @cached_property
+    def _feature_means(self) -> Array:
+        ones = np.ones((self.Y.shape[0], 1), dtype=self.features.matrix.dtype)
+        return np.asarray(self.features.matrix.adjoint(ones)[:, 0], dtype=np.float64) / len(ones)
+
+    @cached_property
+    def _label_means(self) -> Array:
+        ones = np.ones((self.Y.shape[0], 1), dtype=np.float64)
+        return np.asarray(self.Y.adjoint(ones)[:, 0]) / len(ones)
+
+    @cached_property
+    def _label_energy(self) -> float:
+        """Half the squared norm of the (centred) labels."""
+        energy = float(self.Y.column_squares().sum())
+        if self.intercept:
+            energy -= self.Y.shape[0] * float(np.square(self._label_means).sum())
+        return 0.5 * energy
+
+    @cached_property
+    def _diagonal(self) -> Array:
+        """Diagonal of X^T X (of the centred X for an intercept)."""
+        squares = self.features.matrix.column_squares()
+        if self.intercept:
+            squares = squares - self.Y.shape[0] * np.square(self._feature_means)
+        return np.maximum(squares, 0.0)
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Factor]:
+        """Eigenvalues and eigenvectors of X^T X (of the centred X for an intercept)."""
+        X = self.features.matrix
+        M = _dense_gram(X)
+        if self.intercept:
+            M -= self.Y.shape[0] * np.outer(self._feature_means, self._feature_means)
+        values, vectors = algebra.eigenvectors(M)
+        return values, vectors.astype(X.dtype)
+
+    def _centred(self, A: Factor) -> Factor:
+        """Remove column means, in place, when there is an intercept to absorb them."""
+        if self.intercept:
+            A -= A.mean(axis=0, dtype=np.float64).astype(A.dtype)
+        return A
+
+    def _current_sums(self) -> _Sums:
+        if self._sums is None:
+            self._sums = _Sums(algebra.gram(self.A), self.Y.adjoint(self.A))
+        return self._sums
+
+    def loss(self) -> float:
+        """Return half the squared norm of Y - X W H^T, intercept at its optimum."""
+        sums = self._current_sums()
+        fitted = column_inner(sums.cross, self.H).sum()
+        return float(self._label_energy - fitted + 0.5 * np.vdot(sums.gram, algebra.gram(self.H)))
+
+    def update_H(self) -> None:
+        """Solve for H exactly: one k x k system shared by all labels."""
+        sums = self._current_sums()
+        self.H = algebra.solve_ridge(sums.gram, self.penalty, sums.cross)
+
+    def update_W(self) -> None:
+        """Improve W by conjugate gradients, or solve for it where X^T X is factorised."""
+        self._sums = None
+        separable = self.plan.columnwise or self._exact
+        if separable:
+            self._transform(*self._gauge())
+        elif self.plan.balance:
+            self._transform(*algebra.balancing(self.W, self.H))
+        if self._exact:
+            self._solve_W()
+        elif separable:
+            self._columnwise_W()
+        else:
+            self._plain_W()
+
+    @property
+    def _exact(self) -> bool:
+        return self.plan.factorise and self.features.matrix.shape[1] <= FACTORISE_BELOW
+
+    def _gauge(self) -> tuple[Factor, Factor]:
+        """Return the change of factors that makes H^T H diagonal."""
+        if self.plan.balance:
+            return algebra.balancing(self.W, self.H)
+        V = algebra.eigenvectors(algebra.gram(self.H))[1].astype(self.W.dtype)
+        return V, V
+
+    def _transform(self, T: Factor, S: Factor) -> None:
+        """Replace (W, H) by (W T, H S), of the same product."""
+        self.W, self.A, self.H = matmul(self.W, T), matmul(self.A, T), matmul(self.H, S)
+
+    def _plain_W(self) -> None:
+        """Algorithm 3 with the products of Algorithm 2."""
+        M, penalty = algebra.gram(self.H).astype(self.W.dtype), self.W.dtype.type(self.penalty)
+
+        def product(S: Factor) -> Factor:
+            B = self._centred(self.features.times(S))
+            return np.asarray(self.features.adjoint(matmul(B, M)) + penalty * S)
+
+        residual = self._residual(M)
+        preconditioner = None
+        if self.plan.precondition:
+            preconditioner = self._preconditioner(np.diag(M))
+        step = conjugate_gradient(product, residual, self.plan.cg(Groups.TOGETHER), preconditioner)
+        self.W = self.W + step
+        self.A = self._centred(self.features.times(self.W))
+
+    def _residual(self, M: Factor) -> Factor:
+        """Return minus the gradient in W, X^T (Y H - A M) - penalty W."""
+        right = self._centred(self.Y.times(self.H))
+        right -= matmul(self.A, M)
+        residual = self.features.adjoint(right)
+        add_scaled(residual, np.array([[-self.penalty]]), self.W)
+        return residual
+
+    def _preconditioner(self, curvature: Any) -> Factor:
+        """Return reciprocals of the diagonal of the Hessian in W."""
+        diagonal = np.outer(self._diagonal, curvature) + self.penalty
+        return np.divide(1, diagonal, out=diagonal).astype(self.W.dtype)
+
+    def _solve_W(self) -> None:
+        """Solve for W exactly in the eigenvectors of X^T X and of H^T H."""
+        eigenvalues, V = self._spectrum
+        curvature = column_inner(self.H, self.H)
+        right = matmul(V.T, self.features.adjoint(self._centred(self.Y.times(self.H))))
+        right /= (np.outer(eigenvalues, curvature) + self.penalty).astype(right.dtype)
+        self.W = matmul(V, right)
+        self.A = self._centred(self.features.times(self.W))
+
+    def _columnwise_W(self) -> None:
+        """Run one conjugate gradient a column, a panel of columns at a time to save memory."""
+        width = WIDE_BYTES // self.W.itemsize
+        for first in range(0, self.W.shape[1], width):
+            part = slice(first, first + width)
+            columns = _Columns(
+                *(np.ascontiguousarray(F[:, part]) for F in (self.W, self.A, self.H))
+            )
+            self._improve(columns)
+            self.W[:, part], self.A[:, part] = columns.W, columns.A
+
+    def _improve(self, at: _Columns) -> None:
+        """Improve some columns of W by conjugate gradients, in place; X W follows along.
+
+        The step length needs X P only, so the last step costs one product instead of two.
+        """
+        curvature = column_inner(at.H, at.H)[None, :]
+        residual = self._column_residual(at, curvature)
+        scale = self._preconditioner(curvature) if self.plan.precondition else None
+        scaled = residual if scale is None else residual * scale
+        direction, energy = scaled.copy(), Groups.COLUMNS.inner(residual, scaled)
+        target = self.plan.cg_tol**2 * energy
+        for step in range(self.plan.cg_steps):
+            image = self._centred(self.features.times(direction))
+            alpha = self._step_length(energy, target, curvature, (direction, image))
+            add_scaled(at.W, alpha, direction)
+            add_scaled(at.A, alpha, image)
+            if step + 1 == self.plan.cg_steps:
+                break
+            add_scaled(residual, -alpha * curvature, self.features.adjoint(image))
+            add_scaled(residual, -alpha * self.penalty, direction)
+            scaled = residual if scale is None else residual * scale
+            previous, energy = energy, Groups.COLUMNS.inner(residual, scaled)
+            if not (energy > target).any():
+                break
+            scale_and_add(direction, ratio(energy, previous), scaled)
+
+    def _column_residual(self, at: _Columns, curvature: Numbers) -> Factor:
+        """Return minus the gradient in some columns of W."""
+        right = self._centred(self.Y.times(at.H))
+        add_scaled(right, -curvature, at.A)
+        residual = self.features.adjoint(right)
+        add_scaled(residual, np.array([[-self.penalty]]), at.W)
+        return residual
+
+    def _step_length(
+        self, energy: Numbers, target: Numbers, curvature: Array, pair: tuple[Factor, Factor]
+    ) -> Numbers:
+        """Return the exact minimiser along each column's direction, zero where it has converged."""
+        direction, image = pair
+        bending = curvature * column_inner(image, image) + self.penalty * column_inner(
+            direction, direction
+        )
+        return np.where(energy > target, ratio(energy, bending), 0.0)
+
+    def offset(self) -> Array | None:
+        """Return the optimal intercept of each label, or None without intercept."""
+        if not self.intercept:
+            return None
+        means = self._feature_means @ self.W.astype(np.float64)
+        return np.asarray(self._label_means - self.H.astype(np.float64) @ means)
+
+
+def _dense_gram(X: Matrix) -> Array:
+    """Return X^T X as a dense array in double precision."""
+    block = max(1, (1 << 22) // X.shape[1])
+    total = np.zeros((X.shape[1], X.shape[1]))
+    for start in range(0, X.shape[0], block):
+        rows = X.rows(start, min(start + block, X.shape[0])).astype(np.float64)
+        total += rows.T @ rows
+    return total

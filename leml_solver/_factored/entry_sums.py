@@ -1,0 +1,270 @@
+"""Sums over observed entries for any smooth loss: the label side of Algorithm 1.
+
+`SparseEntries` keeps one number an entry; `FullEntries` works through blocks of rows with dense
+products, so that a fully observed Y never becomes an n x L matrix of slopes.
+
+Paper: Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leml_solver._linalg import compiled as kernels
+from leml_solver._linalg.matrices import Factor, as_matrix
+from leml_solver._linalg.threads import SHARED_LOOP, shared
+from leml_solver.labels import Labels, Pattern
+from leml_solver.losses import Loss
+
+_CHUNK = 1 << 20  # entries of a temporary array in a loss evaluation
+_BLOCK = 1 << 18  # entries of a dense block of predictions, small enough to stay in cache
+
+
+class Entries(Protocol):
+    """Loss sums over entries with predictions f_ij = a_i . h_j + offset_j.
+
+    What `slopes` and `curvatures` return is opaque: it is only handed back to the other methods.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, L)."""
+
+    def label_losses(self, A: Factor, H: Factor, offset: Factor | None) -> NDArray[np.float64]:
+        """Return the loss of each label, summed over its observed points."""
+
+    def slopes(self, A: Factor, H: Factor, offset: Factor | None) -> Any:
+        """Return D, the derivatives of the loss at the entries."""
+
+    def curvatures(self, A: Factor, H: Factor, offset: Factor | None) -> Any:
+        """Return C, the second derivatives of the loss at the entries."""
+
+    def rows(self, D: Any, H: Factor) -> Factor:
+        """Return D H, (n, k)."""
+
+    def columns(self, D: Any, A: Factor) -> Factor:
+        """Return D^T A, (L, k)."""
+
+    def rows_product(self, C: Any, B: Factor, H: Factor) -> Factor:
+        """Return (C * (B H^T)) H, (n, k)."""
+
+    def columns_product(self, C: Any, A: Factor, S: Factor) -> Factor:
+        """Return (C * (A S^T))^T A, (L, k)."""
+
+
+def entries_of(labels: Labels, loss: Loss, dtype: Any) -> Entries:
+    """Return the entry sums for labels known in part or in full."""
+    if labels.entries is None:
+        return FullEntries(labels, loss, dtype)
+    return SparseEntries(labels, loss, dtype)
+
+
+def check_labels(labels: Labels, loss: Loss) -> None:
+    """Raise the loss's own error if it cannot use these labels."""
+    if labels.entries is not None:
+        loss.encode(np.unique(labels.entries.values))
+    elif loss.binary:
+        complete = labels.complete
+        distinct = np.unique(complete if isinstance(complete, np.ndarray) else complete.data)
+        stored = complete.size if isinstance(complete, np.ndarray) else complete.nnz
+        zero = [0.0] if stored < labels.n_observed else []
+        loss.encode(np.append(distinct, zero))
+
+
+@dataclass(frozen=True, eq=False)
+class SparseEntries:
+    """Sums over a sparse set of observed entries, in O(|Omega| k)."""
+
+    labels: Labels
+    loss: Loss
+    dtype: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, L)."""
+        return self.labels.shape
+
+    @cached_property
+    def _entries(self) -> Any:
+        return self.labels.entries
+
+    @cached_property
+    def values(self) -> Factor:
+        """Labels as the loss needs them, sorted by row."""
+        return self.loss.encode(self._entries.values).astype(self.dtype)
+
+    @cached_property
+    def weights(self) -> Factor | None:
+        """Weights of the entries; None means one each."""
+        weights = self._entries.weights
+        return None if weights is None else weights.astype(self.dtype)
+
+    def predictions(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
+        """Return a_i . h_j + offset_j at each entry."""
+        pattern: Pattern = self._entries.by_row
+        out = np.empty(self.values.size, dtype=A.dtype)
+        where = (pattern.indptr, pattern.indices)
+        shared(
+            lambda rows: kernels.entry_products(A, H, where, out, rows), pattern.shares(A.shape[1])
+        )
+        if offset is not None:
+            out += offset.astype(out.dtype)[pattern.indices]
+        return out
+
+    def _apply(self, function: Callable[..., Any], predictions: Factor) -> Factor:
+        """Return weight times function(y, f) at each entry, computed in chunks."""
+        out = np.empty_like(predictions)
+        for start in range(0, out.size, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            out[part] = function(self.values[part], predictions[part])
+            if self.weights is not None:
+                out[part] *= self.weights[part]
+        return out
+
+    def label_losses(self, A: Factor, H: Factor, offset: Factor | None) -> NDArray[np.float64]:
+        """Return the loss of each label."""
+        losses = self._apply(self.loss.value, self.predictions(A, H, offset))
+        totals = np.bincount(self._entries.by_row.indices, losses, minlength=self.shape[1])
+        return totals.astype(np.float64, copy=False)
+
+    def slopes(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
+        """Return weight times derivative at each entry."""
+        return self._apply(self.loss.derivative, self.predictions(A, H, offset))
+
+    def curvatures(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
+        """Return weight times second derivative at each entry."""
+        return self._apply(self.loss.second_derivative, self.predictions(A, H, offset))
+
+    def rows(self, D: Factor, H: Factor) -> Factor:
+        """Return D H."""
+        return _sums(self._entries.by_row, D, H, self.shape[0])
+
+    def columns(self, D: Factor, A: Factor) -> Factor:
+        """Return D^T A."""
+        return _sums(self._entries.by_label, D[self._entries.label_order], A, self.shape[1])
+
+    def rows_product(self, C: Factor, B: Factor, H: Factor) -> Factor:
+        """Return (C * (B H^T)) H in one pass."""
+        return _curvature(self._entries.by_row, C, B, H)
+
+    def columns_product(self, C: Factor, A: Factor, S: Factor) -> Factor:
+        """Return (C * (A S^T))^T A in one pass."""
+        return _curvature(self._entries.by_label, C[self._entries.label_order], S, A)
+
+
+def _sums(pattern: Pattern, D: Factor, H: Factor, n_rows: int) -> Factor:
+    """Return sum_j D_ij h_j for each row of the pattern."""
+    out = np.empty((n_rows, H.shape[1]), dtype=H.dtype)
+    where = (pattern.indptr, pattern.indices)
+    shared(lambda rows: kernels.entry_sums(D, H, where, out, rows), pattern.shares(H.shape[1]))
+    return out
+
+
+def _curvature(pattern: Pattern, C: Factor, B: Factor, H: Factor) -> Factor:
+    """Return sum_j C_ij (b_i . h_j) h_j for each row of the pattern."""
+    out = np.empty_like(B)
+    where, factors = (pattern.indptr, pattern.indices), (B, H)
+    shared(
+        lambda rows: kernels.entry_curvature(C, factors, where, out, rows),
+        pattern.shares(H.shape[1]),
+    )
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Lazy:
+    """Numbers function(y, a_i . h_j + offset_j) at all entries, evaluated when they are used."""
+
+    function: Callable[..., Any]
+    A: Factor
+    H: Factor
+    offset: Factor | None
+
+
+@dataclass(frozen=True, eq=False)
+class FullEntries:
+    """Sums over all n x L entries by blocks of rows, in O(n L k) time and O(block) memory."""
+
+    labels: Labels
+    loss: Loss
+    dtype: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, L)."""
+        return self.labels.shape
+
+    @cached_property
+    def _Y(self) -> Any:
+        return as_matrix(self.labels.complete, self.dtype)
+
+    def blocks(self) -> list[slice]:
+        """Return slices of rows whose dense block stays small."""
+        size = max(1, _BLOCK // self.shape[1])
+        ends = range(0, self.shape[0], size)
+        return [slice(start, min(start + size, self.shape[0])) for start in ends]
+
+    def _each(self, function: Callable[[slice], Any], k: int) -> list[Any]:
+        """Return function(block) for each block, blocks shared among the threads."""
+        work = float(self.shape[0]) * self.shape[1] * k
+        return shared(function, self.blocks(), worth=work >= SHARED_LOOP)
+
+    def encoded(self, part: slice) -> Factor:
+        """Return the labels of a block as the loss needs them."""
+        Y: Factor = self._Y.rows(part.start, part.stop)
+        # `loss.encode` looks for every distinct value; `check_labels` has done that once.
+        return np.where(Y > 0, Y.dtype.type(1), Y.dtype.type(-1)) if self.loss.binary else Y
+
+    def numbers(self, D: _Lazy, part: slice) -> Factor:
+        """Evaluate D on a block of rows."""
+        predictions = D.A[part] @ D.H.T
+        if D.offset is not None:
+            predictions += D.offset
+        return np.asarray(D.function(self.encoded(part), predictions)).astype(D.A.dtype, copy=False)
+
+    def label_losses(self, A: Factor, H: Factor, offset: Factor | None) -> NDArray[np.float64]:
+        """Return the loss of each label."""
+        D = _Lazy(self.loss.value, A, H, offset)
+        parts = self._each(
+            lambda part: self.numbers(D, part).sum(axis=0, dtype=np.float64), A.shape[1]
+        )
+        return np.asarray(sum(parts))
+
+    def slopes(self, A: Factor, H: Factor, offset: Factor | None) -> _Lazy:
+        """Return the derivatives, to be evaluated block by block."""
+        return _Lazy(self.loss.derivative, A, H, offset)
+
+    def curvatures(self, A: Factor, H: Factor, offset: Factor | None) -> _Lazy:
+        """Return the second derivatives, to be evaluated block by block."""
+        return _Lazy(self.loss.second_derivative, A, H, offset)
+
+    def rows(self, D: _Lazy, H: Factor) -> Factor:
+        """Return D H."""
+        return np.vstack(self._each(lambda part: self.numbers(D, part) @ H, H.shape[1]))
+
+    def columns(self, D: _Lazy, A: Factor) -> Factor:
+        """Return D^T A."""
+        parts = self._each(lambda part: self.numbers(D, part).T @ A[part], A.shape[1])
+        return np.asarray(sum(parts))
+
+    def rows_product(self, C: _Lazy, B: Factor, H: Factor) -> Factor:
+        """Return (C * (B H^T)) H."""
+
+        def block(part: slice) -> Factor:
+            return np.asarray((self.numbers(C, part) * (B[part] @ H.T)) @ H)
+
+        return np.vstack(self._each(block, H.shape[1]))
+
+    def columns_product(self, C: _Lazy, A: Factor, S: Factor) -> Factor:
+        """Return (C * (A S^T))^T A."""
+
+        def block(part: slice) -> Factor:
+            return np.asarray((self.numbers(C, part) * (A[part] @ S.T)).T @ A[part])
+
+        return np.asarray(sum(self._each(block, A.shape[1])))

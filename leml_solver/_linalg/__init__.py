@@ -1,0 +1,1 @@
+"""Matrices, factors, compiled loops and threads."""

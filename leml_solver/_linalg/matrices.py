@@ -1,0 +1,296 @@
+"""Matrices as operators: products with tall dense factors, for sparse and dense X and Y alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from leml_solver._linalg import compiled as kernels
+from leml_solver._linalg.threads import balanced_rows, even_rows, matmul, shared
+
+Factor = NDArray[Any]
+
+# Rows of a 256-byte panel that leave room for the rest in a 512 KB second-level cache.
+_CACHED_ROWS = 1024
+# A panel of this many rows (16 MB) is still served by the last-level cache: no copy of X is made.
+_SHARED_ROWS = 1 << 16
+_CHUNK = 1 << 20  # entries of a temporary array
+_LARGEST_TILE = 1 << 16  # local indices are 16 bits
+_ENTRIES_PER_POINTER = 8  # shorter runs spend their time on accumulators, not on entries
+
+
+class Matrix(Protocol):
+    """An (r, c) matrix that multiplies tall factors from the left, as itself or transposed."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(r, c)."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision in which the entries are stored."""
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+
+    def times(self, B: Factor) -> Factor:
+        """Return the product with B (c, k)."""
+
+    def adjoint(self, A: Factor) -> Factor:
+        """Return the product of the transpose with A (r, k)."""
+
+    def column_squares(self) -> NDArray[np.float64]:
+        """Return the squared norm of each column."""
+
+    def squared(self) -> Matrix:
+        """Return the matrix of squared entries."""
+
+    def rows(self, start: int, stop: int) -> Factor:
+        """Return some rows as a dense array."""
+
+
+def as_matrix(value: Any, dtype: Any = None) -> Matrix:
+    """Return a sparse matrix or an array as an operator in precision `dtype` (float64 if None)."""
+    if sp.issparse(value):
+        return SparseMatrix(_canonical(value, dtype))
+    return DenseMatrix(np.ascontiguousarray(value, dtype=dtype or np.float64))
+
+
+def _canonical(value: Any, dtype: Any) -> Any:
+    """Return a CSR matrix without repeated entries, sharing memory where possible."""
+    X = value.tocsr().astype(dtype or np.float64, copy=False)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+@dataclass(frozen=True, eq=False)
+class DenseMatrix:
+    """A dense array; products go to BLAS."""
+
+    array: Factor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(r, c)."""
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the array."""
+        return self.array.dtype
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries."""
+        return self.array.size
+
+    def times(self, B: Factor) -> Factor:
+        """Return the product with B."""
+        return matmul(self.array, B)
+
+    def adjoint(self, A: Factor) -> Factor:
+        """Return the product of the transpose with A."""
+        return matmul(self.array.T, A)
+
+    def column_squares(self) -> NDArray[np.float64]:
+        """Return the squared norm of each column."""
+        return np.asarray(np.einsum("ij,ij->j", self.array, self.array, dtype=np.float64))
+
+    def squared(self) -> DenseMatrix:
+        """Return the matrix of squared entries."""
+        return DenseMatrix(np.square(self.array))
+
+    def rows(self, start: int, stop: int) -> Factor:
+        """Return rows start to stop."""
+        return self.array[start:stop]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseMatrix:
+    """A CSR matrix with the compiled products; X shares its memory, the transpose is a copy."""
+
+    csr: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(r, c)."""
+        return int(self.csr.shape[0]), int(self.csr.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the entries."""
+        dtype: np.dtype[Any] = self.csr.dtype
+        return dtype
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+        return int(self.csr.nnz)
+
+    @cached_property
+    def _tiles(self) -> Tiles:
+        return Tiles.of(self.csr)
+
+    @cached_property
+    def _transposed(self) -> Tiles:
+        return Tiles.of_transpose(self.csr)
+
+    def times(self, B: Factor) -> Factor:
+        """Return the product with B."""
+        return self._tiles.times(B)
+
+    def adjoint(self, A: Factor) -> Factor:
+        """Return the product of the transpose with A."""
+        return self._transposed.times(A)
+
+    def column_squares(self) -> NDArray[np.float64]:
+        """Return the squared norm of each column."""
+        X, total = self.csr, np.zeros(self.shape[1])
+        for start in range(0, X.nnz, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            squares = np.square(X.data[part], dtype=np.float64)
+            total += np.bincount(X.indices[part], squares, minlength=X.shape[1])
+        return total
+
+    def squared(self) -> SparseMatrix:
+        """Return the matrix of squared entries."""
+        return SparseMatrix(self.csr.multiply(self.csr).tocsr())
+
+    def rows(self, start: int, stop: int) -> Factor:
+        """Return rows start to stop as a dense array."""
+        return np.asarray(self.csr[start:stop].toarray())
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """A sparse matrix cut into column tiles, each stored by rows with indices local to the tile."""
+
+    pointers: NDArray[Any]
+    index: NDArray[Any]
+    data: Factor
+    tile: int
+    n_columns: int
+
+    @classmethod
+    def of(cls, X: Any) -> Tiles:
+        """Cut a CSR matrix; a matrix with few enough columns is used as it stands."""
+        n_rows, n_columns = X.shape
+        tile = _tile_width(n_columns, n_rows, X.nnz, _SHARED_ROWS)
+        if tile >= n_columns:
+            return cls(X.indptr[None, :].astype(np.int64), X.indices, X.data, n_columns, n_columns)
+        pointers = kernels.tile_pointers(X.indptr, X.indices, tile, -(-n_columns // tile))
+        tiles = cls(pointers, *_empty_entries(X), tile, n_columns)
+        kernels.fill_tiles(X.indptr, X.indices, X.data, tile, (pointers, tiles.index, tiles.data))
+        return tiles
+
+    @classmethod
+    def of_transpose(cls, X: Any) -> Tiles:
+        """Cut the transpose of a CSR matrix."""
+        n_rows, n_columns = X.shape
+        tile = _tile_width(n_rows, n_columns, X.nnz, _CACHED_ROWS)
+        count = -(-n_rows // tile)
+        pointers = kernels.transposed_tile_pointers(X.indptr, X.indices, X.shape, tile, count)
+        tiles = cls(pointers, *_empty_entries(X), tile, n_rows)
+        kernels.fill_transposed_tiles(
+            X.indptr, X.indices, X.data, tile, (pointers, tiles.index, tiles.data)
+        )
+        return tiles
+
+    @cached_property
+    def _row_ends(self) -> NDArray[Any]:
+        """Number of entries before each row, all tiles together."""
+        return np.asarray((self.pointers - self.pointers[:, :1]).sum(axis=0))
+
+    def times(self, B: Factor) -> Factor:
+        """Return the product with B (n_columns, k)."""
+        B = np.ascontiguousarray(B)
+        out = np.empty((self.pointers.shape[1] - 1, B.shape[1]), dtype=B.dtype)
+        width = _panel_width(B.dtype, B.shape[1])
+        panel = _aligned_zeros((self.n_columns, width), B.dtype)
+        tiles = (self.pointers, self.index, self.data, self.tile)
+        shares = balanced_rows(self._row_ends, float(self.data.size) * B.shape[1])
+        for first in range(0, B.shape[1], width):
+            self._pack(B, first, panel)
+            shared(partial(kernels.multiply, tiles, panel, out, first), shares)
+        return out
+
+    @staticmethod
+    def _pack(B: Factor, first: int, panel: Factor) -> None:
+        """Copy columns of B into the panel."""
+        parts = even_rows(len(B), panel.size)
+        shared(lambda rows: kernels.pack(B, first, panel, rows), parts)
+
+
+def _empty_entries(X: Any) -> tuple[NDArray[Any], Factor]:
+    """Return uninitialised local indices and data for the entries of X."""
+    return np.empty(X.nnz, dtype=np.uint16), np.empty(X.nnz, dtype=X.dtype)
+
+
+def _tile_width(n_columns: int, n_rows: int, nnz: int, cached: int) -> int:
+    """Return how many columns a tile has: as cache wants it, unless runs get too short."""
+    if n_columns <= cached:
+        return n_columns
+    longest = n_columns * n_rows * _ENTRIES_PER_POINTER // max(nnz, 1)
+    return int(min(max(cached, longest), _LARGEST_TILE))
+
+
+def _panel_width(dtype: np.dtype[Any], k: int) -> int:
+    """Return how many columns a panel has."""
+    wide, narrow = (size // dtype.itemsize for size in (kernels.WIDE_BYTES, kernels.NARROW_BYTES))
+    # A wide panel costs at most four narrow ones; take it when it is at least half full.
+    return wide if 2 * k > wide else narrow
+
+
+def _aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Factor:
+    """Return zeros that start on a cache line, so that no vector straddles two."""
+    size = shape[0] * shape[1] * dtype.itemsize
+    raw = np.zeros(size + 64, dtype=np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+class Counted:
+    """The feature matrix X, counting products with it (one = `rank` columns, either way)."""
+
+    def __init__(self, matrix: Matrix, rank: int = 1) -> None:
+        self.matrix, self.rank = matrix, rank
+        self._columns = 0
+
+    @property
+    def products(self) -> float:
+        """Number of products so far; one with fewer columns than `rank` counts in proportion."""
+        return self._columns / self.rank
+
+    def times(self, B: Factor) -> Factor:
+        """Return X B."""
+        self._columns += B.shape[1]
+        return self.matrix.times(B)
+
+    def adjoint(self, A: Factor) -> Factor:
+        """Return X^T A."""
+        self._columns += A.shape[1]
+        return self.matrix.adjoint(A)
+
+
+def checked_features(X: Any, dtype: str | None) -> Matrix:
+    """Return X as an operator after checking it; float32 is kept unless `dtype` says otherwise."""
+    if not sp.issparse(X):
+        X = np.asarray(X)
+    if X.ndim != 2 or min(X.shape) == 0:
+        raise ValueError(f"`X` must be (n, d) with n, d >= 1, got shape {X.shape}.")
+    kept = np.float32 if X.dtype == np.float32 else np.float64
+    matrix = as_matrix(X, np.dtype(dtype or kept))
+    stored = (
+        matrix.csr.data if isinstance(matrix, SparseMatrix) else matrix.rows(0, matrix.shape[0])
+    )
+    if not np.isfinite(stored).all():
+        raise ValueError("`X` must be finite, got NaN or infinity; impute or drop those features.")
+    return matrix

@@ -1,0 +1,51 @@
+"""The paper's algorithms one by one, for those who check or study them; `fit_factors` joins them.
+
+Paper: Algorithm 1, Algorithm 2, Algorithm 3, Section 3.1, Appendix A.
+"""
+
+from leml_solver._factored.algorithm_1 import (
+    FeatureProblem,
+    GeneralLoss,
+    GeneralOptions,
+    LabelProblem,
+)
+from leml_solver._factored.algorithm_2 import FullSquared
+from leml_solver._factored.cg import CGOptions, conjugate_gradient
+from leml_solver._factored.closed_forms import (
+    CPLST,
+    Compression,
+    compress,
+    cplst,
+    low_rank_least_squares,
+)
+from leml_solver._factored.entry_sums import entries_of
+from leml_solver._factored.plan import FAST, PLAIN, Plan
+from leml_solver._factored.tron import TronOptions, tron
+from leml_solver._linalg.factors import Groups, balancing
+from leml_solver._linalg.matrices import Counted, DenseMatrix, as_matrix
+
+__all__ = [
+    "CPLST",
+    "FAST",
+    "PLAIN",
+    "CGOptions",
+    "Compression",
+    "Counted",
+    "DenseMatrix",
+    "FeatureProblem",
+    "FullSquared",
+    "GeneralLoss",
+    "GeneralOptions",
+    "Groups",
+    "LabelProblem",
+    "Plan",
+    "TronOptions",
+    "as_matrix",
+    "balancing",
+    "compress",
+    "conjugate_gradient",
+    "cplst",
+    "entries_of",
+    "low_rank_least_squares",
+    "tron",
+]

@@ -1,0 +1,195 @@
+"""Cross-validation over observed entries of Y, where rows are too few or too alike to be left out.
+
+Paper: Section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.model_selection import PredefinedSplit
+from sklearn.utils import _safe_indexing
+
+from argument_checks import one_of, positive_integer
+from leml_solver._estimation.block_scores import BlockScores
+from leml_solver.metrics import MultiLabelMetrics, evaluate_scores
+
+__all__ = ["EntrySplit", "MultiLabelScorer", "evaluate_estimator"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySplit:
+    """Deal the observed entries of Y into parts at random; each part is held out once.
+
+    Attributes
+    ----------
+    n_splits : int
+        Number of parts, at least 2.
+    random_state : int
+        Which entries go where.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver.model_selection import EntrySplit
+    >>> Y = np.array([[1, 0], [np.nan, 1]])
+    >>> [int((~np.isnan(test)).sum()) for _, test in EntrySplit(3).split(Y)]
+    [1, 1, 1]
+    """
+
+    n_splits: int = 5
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if positive_integer(self.n_splits, "n_splits") < 2:
+            raise ValueError("`n_splits` must be at least 2, got 1.")
+
+    def split(self, Y: Any) -> Iterator[tuple[Array, Array]]:
+        """Yield (Y to train on, Y to test on), each with NaN where the other is observed.
+
+        Parameters
+        ----------
+        Y : (n, L) array or DataFrame
+            NaN is missing.
+        """
+        values = _dense(Y)
+        fold = self._folds(~np.isnan(values))
+        for part in range(self.n_splits):
+            train, test = values.copy(), values.copy()
+            train[fold == part] = np.nan
+            test[fold != part] = np.nan
+            yield train, test
+
+    def split_mask(self, mask: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield (mask to train with, mask to test with) for a sparse Y; memory is that of the mask.
+
+        Parameters
+        ----------
+        mask : (n, L) boolean sparse matrix
+            Observed entries.
+        """
+        observed = sparse.coo_array(mask)
+        observed.eliminate_zeros()
+        fold = self._dealt(observed.data.size)
+        for part in range(self.n_splits):
+            yield _chosen(observed, fold != part), _chosen(observed, fold == part)
+
+    def stacked(self, X: Any, Y: Any) -> tuple[Any, Array, PredefinedSplit]:
+        """Return (X, Y, cv) for `GridSearchCV(..., cv=cv).fit(X, Y)` to hold out entries.
+
+        The rows are repeated once a part, each copy with the labels of its part alone and NaN
+        elsewhere: leaving out rows then leaves out entries, and the sum of losses over the copies
+        is that over the original, so the refit on all copies is a fit to (X, Y). Training costs
+        up to `n_splits` times the products with X; rows without a label in a part are dropped.
+        """
+        values = _dense(Y)
+        fold = self._folds(~np.isnan(values))
+        used = [np.flatnonzero((fold == part).any(axis=1)) for part in range(self.n_splits)]
+        labels = [
+            np.where(fold[rows] == part, values[rows], np.nan) for part, rows in enumerate(used)
+        ]
+        rows = np.concatenate(used)
+        copies = X.iloc[rows] if hasattr(X, "iloc") else _rows(X, rows)
+        parts = np.repeat(np.arange(self.n_splits), [part.size for part in used])
+        return copies, np.vstack(labels), PredefinedSplit(parts)
+
+    def _dealt(self, count: int) -> Array:
+        """Return the part of each of `count` entries; parts differ by at most one entry."""
+        if count < self.n_splits:
+            raise ValueError(f"`Y` must have {self.n_splits} observed entries, got {count}.")
+        rng = np.random.default_rng(self.random_state)
+        return rng.permutation(np.arange(count) % self.n_splits).astype(np.int16)
+
+    def _folds(self, observed: NDArray[np.bool_]) -> Array:
+        """Return the part of each observed entry, and -1 elsewhere."""
+        fold = np.full(observed.shape, -1, dtype=np.int16)
+        fold[observed] = self._dealt(int(observed.sum()))
+        return fold
+
+
+def _dense(Y: Any) -> Array:
+    """Return Y as a float matrix with NaN for missing."""
+    if sparse.issparse(Y):
+        raise ValueError(
+            "`Y` must be dense: held-out entries are marked with NaN. Write Y.toarray(), or split "
+            "the mask of a sparse Y with `split_mask`."
+        )
+    values = Y.to_numpy(dtype=float, na_value=np.nan) if hasattr(Y, "to_numpy") else Y
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"`Y` must be a label matrix, got shape {values.shape}.")
+    return values
+
+
+def _rows(X: Any, rows: Array) -> Any:
+    """Return some rows of an array or sparse matrix."""
+    return X.tocsr()[rows] if sparse.issparse(X) else np.asarray(X)[rows]
+
+
+def _chosen(observed: Any, keep: Array) -> Any:
+    """Return the mask of some of the observed entries."""
+    rows, columns = (axis[keep] for axis in observed.coords)
+    return sparse.csr_array((np.ones(rows.size, dtype=bool), (rows, columns)), observed.shape)
+
+
+METRICS = ("top_k", "auc", "hamming")
+
+
+@dataclass(frozen=True, slots=True)
+class MultiLabelScorer:
+    """Score an estimator by one metric.
+
+    Attributes
+    ----------
+    metric : str
+        "top_k" (precision at `k`), "auc" (per row, averaged) or "hamming" (its negative).
+    k : int
+        Depth of top-K accuracy.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from leml_solver.estimators import LEMLClassifier
+    >>> from leml_solver.model_selection import MultiLabelScorer
+    >>> search = GridSearchCV(
+    ...     LEMLClassifier(), {"penalty": [0.1, 1, 10]}, scoring=MultiLabelScorer("top_k", 3)
+    ... )
+    """
+
+    metric: str = "top_k"
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        one_of(self.metric, "metric", METRICS)
+        positive_integer(self.k, "k")
+
+    def __call__(self, estimator: Any, X: Any, Y: Any) -> float:
+        """Return the metric on (X, Y), in which NaN is a missing label."""
+        ks = (self.k,) if self.metric == "top_k" else ()
+        metrics = evaluate_estimator(estimator, X, Y, ks=ks)
+        values = {"auc": metrics.auc, "hamming": -metrics.hamming}
+        return metrics.top_k[self.k] if self.metric == "top_k" else values[self.metric]
+
+
+def evaluate_estimator(
+    estimator: Any, X: Any, Y: Any, *, ks: tuple[int, ...] = (1, 3, 5), mask: Any = None
+) -> MultiLabelMetrics:
+    """Return the metrics of a fitted estimator with `decision_function`, block by block.
+
+    Paper: Section 5.
+    """
+    if Y is None or getattr(Y, "ndim", 2) != 2:
+        raise ValueError("`Y` must be a label matrix; for a vector of classes take accuracy.")
+    shape = (X.shape[0], np.shape(Y)[1] if not hasattr(Y, "shape") else Y.shape[1])
+
+    def block(start: int, stop: int) -> Any:
+        return np.asarray(estimator.decision_function(_safe_indexing(X, slice(start, stop))))
+
+    return evaluate_scores(Y, BlockScores(block, shape), ks=ks, mask=mask)

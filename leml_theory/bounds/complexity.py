@@ -1,0 +1,272 @@
+r"""Bounds on the Rademacher average of a ball, each with its constants and its assumptions.
+
+:math:`R_n = (\mathrm{radius}/n) E\|V\|` with :math:`V = \sum_i \varepsilon_i x_i e_{l_i}^T`, one
+sign and one label slot a point; spectral norm for the trace ball, Frobenius norm for the Frobenius
+ball.  In the formulas :math:`\Sigma = E|x|^2`, :math:`\sigma_1 = \|E xx^T\|`, and P and p are the
+largest and the smallest label probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from argument_checks import nonnegative
+from leml_theory.bounds.setting import BoundValue, Setting
+from leml_theory.rademacher import Estimate
+
+__all__ = [
+    "BERNSTEIN_CONSTANT",
+    "COMPLEXITY_BOUNDS",
+    "NET_CONSTANT",
+    "BoundValue",
+    "Setting",
+    "best_bound",
+    "chevet",
+    "complexity_bounds",
+    "largest_count",
+    "matrix_bernstein",
+    "monte_carlo",
+    "paper_constant",
+    "paper_route",
+    "paper_route_as_printed",
+    "rademacher_chevet",
+    "sub_gaussian_net",
+    "theorem_3",
+    "theorem_3_as_printed",
+]
+
+# c1: Bernstein's inequality for a psi_1 norm K has the constant 1/(8 e^2) in
+# exp(-c min(t^2/K^2, t/K)), from p! >= (p/e)^p in the exponential series; the proof has K = 4,
+# and min(t^2/16, t/4) >= min(t^2, t)/16.
+BERNSTEIN_CONSTANT = 1 / (128 * math.e**2)
+# c2: makes 9^d exp(-c1 c2 d) = 1 for the union over a 1/4-net of the sphere.
+NET_CONSTANT = math.log(9) / BERNSTEIN_CONSTANT
+# Fewer draws than these make a standard error that cannot be trusted.
+_ENOUGH_DRAWS = 10
+
+
+def largest_count(setting: Setting) -> float:
+    r"""Bound the expected largest number of points that show one label.
+
+    :math:`E\max_l n_l \le nP + \sqrt{2nP\log L} + \log(L)/3`: each binomial is sub-gamma with
+    variance factor at most nP and scale 1/3, and this is the maximal inequality for L of them
+    (Boucheron, Lugosi, Massart, Corollary 2.6).  Never above n.
+    """
+    mean = setting.n * setting.max_probability
+    log_labels = math.log(setting.n_labels)
+    return min(float(setting.n), mean + math.sqrt(2 * mean * log_labels) + log_labels / 3)
+
+
+def theorem_3(setting: Setting) -> BoundValue:
+    r"""Bound the Rademacher average of either ball by :math:`\mathrm{radius}\sqrt{\Sigma/n}`.
+
+    Jensen's inequality and :math:`E\|V\|_F^2 = n\Sigma`; the factor :math:`\sqrt\Sigma` is kept,
+    since x need not be scaled to E|x|^2 = 1.
+
+    Paper: Theorem 3.
+    """
+    second = setting.moments.second_moment
+    value = setting.radius * math.sqrt(second / setting.n)
+    return BoundValue("theorem_3", value, _finite_second_moment(setting))
+
+
+def theorem_3_as_printed(setting: Setting) -> BoundValue:
+    r"""Bound the Rademacher average by :math:`\mathrm{radius}/\sqrt n`, which needs E|x|^2 <= 1.
+
+    Paper: Theorem 3, whose 'without loss of generality' hides the factor.
+    """
+    value = setting.radius / math.sqrt(setting.n)
+    return BoundValue("theorem_3_as_printed", value, _normalised(setting))
+
+
+def chevet(setting: Setting) -> BoundValue:
+    r"""Bound the trace ball's average for Gaussian x by Chevet's inequality.
+
+    :math:`(\mathrm{radius}/n)(\sqrt{n\sigma_1} + \sqrt{\Sigma m})`, m being `largest_count`: given
+    the labels :math:`V = S^{1/2} G\,\mathrm{diag}(\sqrt{n_l})`, and Chevet-Gordon has
+    :math:`E\|AGB\| \le \|A\|\|B\|_F + \|A\|_F\|B\|`.
+    """
+    failures = _trace_ball(setting) + _law(setting, "gaussian", "centred Gaussian features")
+    return BoundValue("chevet", _chevet_value(setting), failures)
+
+
+def rademacher_chevet(setting: Setting) -> BoundValue:
+    r"""Bound the trace ball's average for x = r/sqrt(d), r of independent signs.
+
+    :math:`\sqrt{\pi/2}` times the Gaussian bound: the entries of V are sums of independent signs,
+    and each sign is :math:`\sqrt{\pi/2}\,E|g|` times itself, so Jensen's inequality puts a Gaussian
+    in its place.
+    """
+    failures = _trace_ball(setting) + _law(
+        setting, "rademacher", "features of independent signs over sqrt(d)"
+    )
+    value = math.sqrt(math.pi / 2) * _chevet_value(setting)
+    return BoundValue("rademacher_chevet", value, failures)
+
+
+def matrix_bernstein(setting: Setting) -> BoundValue:
+    r"""Bound the trace ball's average for |x| <= R by Tropp's matrix Bernstein inequality.
+
+    :math:`E\|V\| \le \sqrt{2v\log(d+L)} + R\log(d+L)/3` with
+    :math:`v = \max(\|E VV^T\|, \|E V^TV\|) = n\max(\sigma_1, P\Sigma)`.
+    """
+    moments = setting.moments
+    log_size = math.log(setting.n_features + setting.n_labels)
+    variance = max(moments.top_eigenvalue, setting.max_probability * moments.second_moment)
+    spread = math.sqrt(2 * variance * log_size / setting.n)
+    value = setting.radius * (spread + moments.radius * log_size / (3 * setting.n))
+    return BoundValue("matrix_bernstein", value, _trace_ball(setting) + _bounded(setting))
+
+
+def sub_gaussian_net(setting: Setting) -> BoundValue:
+    r"""Bound the trace ball's average when the symmetrised x is sub-Gaussian with proxy eta^2.
+
+    :math:`(\mathrm{radius}/n)(4/3)\eta\sqrt m(\sqrt L + q + 1/q)`, :math:`q = \sqrt{2d\log 9}`, m
+    being `largest_count`.  For a unit u the L coordinates of :math:`V^Tu` are independent given the
+    labels, so :math:`E\exp(t|V^Tu|^2)` is at most that of :math:`\eta^2\max_l n_l` times a chi
+    square; Laurent-Massart, a union over a 1/4-net of :math:`9^d` points, the tail integrated by
+    Mills' ratio (1/q), and :math:`\|V\| \le (4/3)\max_{net}|V^Tu|`.  It needs no d >= L, no
+    condition on n and no centred x.
+    """
+    proxy = setting.moments.proxy
+    q = math.sqrt(2 * setting.n_features * math.log(9))
+    size = math.sqrt(setting.n_labels) + q + 1 / q
+    eta = math.inf if proxy is None else math.sqrt(proxy)
+    value = setting.radius / setting.n * 4 / 3 * eta * math.sqrt(largest_count(setting)) * size
+    return BoundValue("sub_gaussian_net", value, _trace_ball(setting) + _sub_gaussian(setting))
+
+
+def paper_constant(n_features: int) -> float:
+    r"""Return the paper's c3 in dimension d: :math:`\sqrt{4(c_2 + 1/(c_1 d)) + 1}`.
+
+    :math:`E\|V\|^2 \le 4\eta^2Pn(L\sigma_1/\eta^2 + c_2d + 1/c_1) + nPd(\eta^2+\sigma_1)`, the
+    second term from the event that some label is seen more than 2Pn times, and L <= d.
+
+    Paper: Theorem 6.
+    """
+    return math.sqrt(4 * (NET_CONSTANT + 1 / (BERNSTEIN_CONSTANT * n_features)) + 1)
+
+
+def paper_route(setting: Setting) -> BoundValue:
+    r"""Bound the trace ball's average by the paper's proof with its constants tracked.
+
+    :math:`c_3\,\mathrm{radius}\sqrt{Pd(\eta^2+\sigma_1)/n}`; the paper divides x by
+    :math:`\sqrt\Sigma`, which is undone here.
+
+    Paper: Theorem 6.
+    """
+    proxy = setting.moments.proxy
+    spread = math.inf if proxy is None else proxy + setting.moments.top_eigenvalue
+    rate = math.sqrt(setting.max_probability * setting.n_features * spread / setting.n)
+    value = paper_constant(setting.n_features) * setting.radius * rate
+    return BoundValue("paper_route", value, _trace_ball(setting) + _paper_conditions(setting))
+
+
+def paper_route_as_printed(setting: Setting) -> BoundValue:
+    r"""Bound the average by :math:`c_3\,\mathrm{radius}\sqrt{Pd(\eta^2+\sigma_1)/(n\Sigma)}`.
+
+    Paper: Theorem 4, which holds in this form only where E|x|^2 <= 1.
+    """
+    bound = paper_route(setting)
+    second = setting.moments.second_moment
+    value = bound.value if math.isinf(second) else bound.value / math.sqrt(second)
+    failures = bound.failures + _normalised(setting)
+    return BoundValue("paper_route_as_printed", value, failures)
+
+
+def monte_carlo(estimate: Estimate, *, radius: float = 1.0, z: float = 3.0) -> BoundValue:
+    """Turn a measured average of the unit ball into a bound: its mean plus z standard errors.
+
+    Holds up to the probability that a mean of `estimate.draws` draws is z standard errors too low.
+    """
+    margin = nonnegative(z, "z") * estimate.stderr
+    few = estimate.draws < _ENOUGH_DRAWS
+    failures = (f"needs {_ENOUGH_DRAWS} draws, here {estimate.draws}",) if few else ()
+    return BoundValue("monte_carlo", radius * (estimate.value + margin), failures)
+
+
+COMPLEXITY_BOUNDS: dict[str, Callable[[Setting], BoundValue]] = {
+    "theorem_3": theorem_3,
+    "chevet": chevet,
+    "rademacher_chevet": rademacher_chevet,
+    "matrix_bernstein": matrix_bernstein,
+    "sub_gaussian_net": sub_gaussian_net,
+    "paper_route": paper_route,
+}
+
+
+def complexity_bounds(setting: Setting) -> dict[str, BoundValue]:
+    """Evaluate every bound on the Rademacher average, valid there or not."""
+    return {name: bound(setting) for name, bound in COMPLEXITY_BOUNDS.items()}
+
+
+def best_bound(bounds: Mapping[str, BoundValue]) -> BoundValue:
+    """Return the smallest valid bound; without one, infinity together with every failure."""
+    valid = [bound for bound in bounds.values() if bound.valid]
+    if valid:
+        return min(valid, key=lambda bound: bound.value)
+    failures = tuple(f"{b.name}: {text}" for b in bounds.values() for text in b.failures)
+    return BoundValue("none", math.inf, failures or ("no bound was given",))
+
+
+def _chevet_value(setting: Setting) -> float:
+    """Return the right-hand side of Chevet's inequality."""
+    moments = setting.moments
+    rows = math.sqrt(setting.n * moments.top_eigenvalue)
+    columns = math.sqrt(moments.second_moment * largest_count(setting))
+    return setting.radius / setting.n * (rows + columns)
+
+
+def _trace_ball(setting: Setting) -> tuple[str, ...]:
+    if setting.ball == "trace":
+        return ()
+    return (f"bounds a spectral norm, so it needs the trace ball, here the {setting.ball} ball",)
+
+
+def _law(setting: Setting, law: str, words: str) -> tuple[str, ...]:
+    return () if setting.law == law else (f"needs {words}, here the law is '{setting.law}'",)
+
+
+def _finite_second_moment(setting: Setting) -> tuple[str, ...]:
+    finite = math.isfinite(setting.moments.second_moment)
+    return () if finite else ("needs a finite E|x|^2, here it is infinite",)
+
+
+def _normalised(setting: Setting) -> tuple[str, ...]:
+    """Refuse E|x|^2 > 1; equality is allowed its rounding."""
+    second = setting.moments.second_moment
+    return () if second <= 1 + 1e-12 else (f"needs E|x|^2 <= 1, here it is {second:.6g}",)
+
+
+def _bounded(setting: Setting) -> tuple[str, ...]:
+    finite = math.isfinite(setting.moments.radius)
+    return () if finite else ("needs |x| <= R almost surely, here |x| is unbounded",)
+
+
+def _sub_gaussian(setting: Setting) -> tuple[str, ...]:
+    if setting.moments.proxy is not None:
+        return ()
+    return ("needs x, symmetrised, to be sub-Gaussian, here there is no proxy",)
+
+
+def _paper_conditions(setting: Setting) -> tuple[str, ...]:
+    """Collect what the paper's proof assumes: condition 3, d >= L, and enough points."""
+    failures = _sub_gaussian(setting)
+    if not setting.moments.centred:
+        failures += ("needs E x = 0, which its condition 3 forces, here x is not centred",)
+    if setting.n_features < setting.n_labels:
+        failures += (f"needs d >= L, here d = {setting.n_features} and L = {setting.n_labels}",)
+    return failures + _enough_points(setting)
+
+
+def _enough_points(setting: Setting) -> tuple[str, ...]:
+    """Refuse n <= log(L Sigma/(P d (eta^2 + sigma_1)))/(2 p^2)."""
+    moments, low = setting.moments, setting.min_probability
+    if moments.proxy is None:
+        return ()
+    share = setting.max_probability * setting.n_features * (moments.proxy + moments.top_eigenvalue)
+    needed = math.log(setting.n_labels * moments.second_moment / share) / (2 * low**2)
+    if setting.n > needed:
+        return ()
+    return (f"needs n > {needed:.6g} at p = {low:.4g}, here n = {setting.n}",)

@@ -1,0 +1,249 @@
+r"""From the Rademacher average to risks: in expectation, McDiarmid, Bousquet, Gaussian, given data.
+
+All for the risk averaged over the s observed labels, from which s cancels.  A block is a point with
+its s labels; blocks are independent, labels within one need not be.  `complexity` is a bound on the
+Rademacher average of the ball (its radius included), and what fails there fails here.
+
+Notation: C the Lipschitz constant, B the length of the range of the loss, t = log(1/delta), and
+excess risk L(Zhat) - min L, generalisation gap L(Zhat) - Lhat(Zhat).  Excess bounds include the gap
+of the certificate.
+"""
+
+from __future__ import annotations
+
+import math
+
+from leml_theory.bounds.setting import BoundValue, RiskSetting, Setting
+
+__all__ = [
+    "bousquet_excess",
+    "bousquet_linear_gap",
+    "data_dependent_gap",
+    "expectation_bound",
+    "gaussian_excess",
+    "gaussian_linear_gap",
+    "mcdiarmid_excess",
+    "mcdiarmid_gap",
+    "paper_literal_excess",
+]
+
+
+def expectation_bound(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
+    r"""Bound the expected excess risk, and the expected supremum of L - Lhat, by 2 C R_n.
+
+    Symmetrise the triples (x, y, l) at once, contract one-sidedly; for s > 1 the supremum of an
+    average over slots is at most the average of the suprema.  No bounded loss is needed.
+
+    Paper: Theorem 3.
+    """
+    value = _symmetrised(risk, complexity) + risk.certificate_gap
+    return _bound("expectation", value, _common(setting, risk, complexity))
+
+
+def mcdiarmid_gap(
+    setting: Setting, risk: RiskSetting, complexity: BoundValue, *, two_sided: bool = False
+) -> BoundValue:
+    r"""Bound the supremum of L - Lhat: :math:`2CR_n + B\sqrt{t/(2n)}`, log(2/delta) if two-sided.
+
+    McDiarmid: one block moves the supremum by at most B/n.
+
+    Paper: Theorem 3.
+    """
+    sides = 2 if two_sided else 1
+    spread = risk.loss_range * math.sqrt(math.log(sides / risk.delta) / (2 * setting.n))
+    failures = _common(setting, risk, complexity) + _bounded_loss(risk)
+    return _bound("mcdiarmid_gap", _symmetrised(risk, complexity) + spread, failures)
+
+
+def mcdiarmid_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
+    r"""Bound the excess risk with high probability by :math:`2CR_n + B\sqrt{2t/n}`.
+
+    McDiarmid for the supremum of (L - Lhat)(Z) - (L - Lhat)(Z*), which has the same expectation
+    bound and which one block moves by at most 2B/n.
+
+    Paper: Theorem 3.
+    """
+    spread = risk.loss_range * math.sqrt(2 * math.log(1 / risk.delta) / setting.n)
+    value = _symmetrised(risk, complexity) + spread + risk.certificate_gap
+    failures = _common(setting, risk, complexity) + _bounded_loss(risk)
+    return _bound("mcdiarmid_excess", value, failures)
+
+
+def paper_literal_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
+    r"""Bound the excess risk as the paper's proof does, with its own constants.
+
+    :math:`8CR_n + 2B\sqrt{(1+1/s)\log(2/\delta)/(2n)}`: two uniform deviations, each with 4 C R_n
+    from two symmetrisations, and McDiarmid with s/n for a point and 1/n for a label, over s.
+
+    Paper: Theorem 3, Theorem 4, Theorem 6.
+    """
+    blocks = (1 + 1 / setting.labels_per_point) * math.log(2 / risk.delta) / (2 * setting.n)
+    spread = 2 * risk.loss_range * math.sqrt(blocks)
+    value = 4 * _symmetrised(risk, complexity) + spread + risk.certificate_gap
+    failures = _common(setting, risk, complexity) + _bounded_loss(risk)
+    return _bound("paper_literal_excess", value, failures)
+
+
+def bousquet_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
+    r"""Bound the excess risk for |x| <= R and a loss that need not be bounded.
+
+    :math:`2CR_n + \sqrt{2t(\sigma^2 + 2b\cdot 2CR_n)/n} + bt/(3n)` with
+    :math:`\sigma^2 = 4C^2 r^2\sigma_1P` and b = 4 C r R for radius r: Bousquet's inequality for the
+    class :math:`\ell_Z - \ell_{Z^*}`, centred, with variance at most
+    :math:`C^2\sum_l p_l|S^{1/2}(Z-Z^*)_l|^2` and :math:`|Z-Z^*|_F \le 2r`.
+    """
+    value = _bousquet_value(setting, risk, complexity, setting.moments.radius, risk.delta)
+    failures = _common(setting, risk, complexity) + _bounded_features(setting)
+    return _bound("bousquet_excess", value + risk.certificate_gap, failures)
+
+
+def bousquet_linear_gap(
+    setting: Setting, risk: RiskSetting, complexity: BoundValue, *, symmetric: bool = False
+) -> BoundValue:
+    r"""Bound the supremum of L - Lhat for the linear loss and |x| <= R.
+
+    Bousquet's inequality for the class of :math:`y\langle z_l, x\rangle`, centred:
+    :math:`\sigma^2 = C^2r^2\sigma_1P`, b = 2 C r R and mean 2 C R_n.  When y x and -y x have one
+    law given l (`symmetric`, as in Appendix C) the risk of every Z is zero and b and the mean are
+    half of that.
+
+    Paper: Appendix C.
+    """
+    factor = 1 if symmetric else 2
+    size = risk.lipschitz * setting.radius
+    variance = size**2 * setting.moments.top_eigenvalue * setting.max_probability
+    mean = factor * risk.lipschitz * complexity.value
+    value = _bousquet(mean, variance, factor * size * setting.moments.radius, setting.n, risk.delta)
+    failures = _common(setting, risk, complexity) + _linear(risk) + _bounded_features(setting)
+    return _bound("bousquet_linear_gap", value, failures)
+
+
+def gaussian_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
+    r"""Bound the excess risk for centred Gaussian x, by truncation at R_delta.
+
+    :math:`R_\delta = \sqrt\Sigma + \sqrt{2\sigma_1\log(2n/\delta)}` bounds all n points but for
+    delta/2 (|x| is a Lipschitz function of a standard Gaussian); there Bousquet's bound holds for
+    the truncated x with delta/2, its Rademacher average and covariance being no larger; and
+    truncation changes a difference of risks by at most :math:`2Cr\,E|x|1\{|x|>R_\delta\} \le
+    2Cr(R_\delta + \sigma_1/(R_\delta-\sqrt\Sigma))\delta/(2n)`.
+    """
+    moments = setting.moments
+    excursion = math.sqrt(2 * moments.top_eigenvalue * math.log(2 * setting.n / risk.delta))
+    cut = math.sqrt(moments.second_moment) + excursion
+    tail = (cut + moments.top_eigenvalue / excursion) * risk.delta / (2 * setting.n)
+    inside = _bousquet_value(setting, risk, complexity, cut, risk.delta / 2)
+    value = inside + 2 * risk.lipschitz * setting.radius * tail + risk.certificate_gap
+    failures = _common(setting, risk, complexity) + _gaussian(setting)
+    return _bound("gaussian_excess", value, failures)
+
+
+def gaussian_linear_gap(
+    setting: Setting, risk: RiskSetting, *, symmetric: bool = True
+) -> BoundValue:
+    r"""Bound the supremum of L - Lhat for the linear loss, Gaussian x and one label a point.
+
+    :math:`(Cr/n)(a + \sqrt{2\sigma_1M\log(2/\delta)})` for labels of fixed size C that keep y x
+    Gaussian given l: given the labels :math:`\|V\|` is a :math:`\sqrt{\sigma_1\max n_l}`-Lipschitz
+    function of a standard Gaussian with mean at most a (Chevet :math:`\sqrt{n\sigma_1} +
+    \sqrt{\Sigma M}` for the spectral norm, :math:`\sqrt{n\Sigma}` for the Frobenius norm), and
+    :math:`\max n_l \le M = nP + \sqrt{2nPu} + u/3`, u = log(2L/delta), but for delta/2 (Bernstein).
+
+    Paper: Appendix C.
+    """
+    moments, mean = setting.moments, setting.n * setting.max_probability
+    u = math.log(2 * setting.n_labels / risk.delta)
+    count = min(float(setting.n), mean + math.sqrt(2 * mean * u) + u / 3)
+    rows = math.sqrt(setting.n * moments.top_eigenvalue)
+    chevet = rows + math.sqrt(moments.second_moment * count)
+    center = chevet if setting.ball == "trace" else math.sqrt(setting.n * moments.second_moment)
+    spread = math.sqrt(2 * moments.top_eigenvalue * count * math.log(2 / risk.delta))
+    value = risk.lipschitz * setting.radius / setting.n * (center + spread)
+    failures = _sampling(setting, risk) + _linear(risk) + _gaussian(setting)
+    if setting.labels_per_point != 1:
+        failures += (f"needs one label a point, here s = {setting.labels_per_point:g}",)
+    if not symmetric:
+        failures += ("needs y x to be Gaussian given the label, here it is said not to be",)
+    return _bound("gaussian_linear_gap", value, failures)
+
+
+def data_dependent_gap(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
+    r"""Bound the supremum of L - Lhat by the average given the data: it serves on real data.
+
+    :math:`2C\hat R + 3B\sqrt{\log(2/\delta)/(2n)}`: McDiarmid once for the supremum and once for
+    the empirical average, which one block moves by at most B/n.  `complexity` is the average given
+    the data, one sign and one random slot a point, or a sign an entry with Maurer's factor.
+    """
+    spread = 3 * risk.loss_range * math.sqrt(math.log(2 / risk.delta) / (2 * setting.n))
+    failures = _common(setting, risk, complexity) + _bounded_loss(risk)
+    return _bound("data_dependent_gap", _symmetrised(risk, complexity) + spread, failures)
+
+
+def _bound(name: str, value: float, failures: tuple[str, ...]) -> BoundValue:
+    """Return the bound; a formula with infinity times zero in it has no finite value."""
+    return BoundValue(name, math.inf if math.isnan(value) else value, failures)
+
+
+def _symmetrised(risk: RiskSetting, complexity: BoundValue) -> float:
+    """Return 2 C R_n."""
+    return 2 * risk.lipschitz * complexity.value
+
+
+def _bousquet(mean: float, variance: float, b: float, n: int, delta: float) -> float:
+    """Return mean + sqrt(2t(variance + 2 b mean)/n) + b t/(3n): Bousquet's inequality over n."""
+    t = math.log(1 / delta)
+    return mean + math.sqrt(2 * t * (variance + 2 * b * mean) / n) + b * t / (3 * n)
+
+
+def _bousquet_value(
+    setting: Setting, risk: RiskSetting, complexity: BoundValue, bound: float, delta: float
+) -> float:
+    """Return Bousquet's bound on the excess when |x| <= bound."""
+    size = 2 * risk.lipschitz * setting.radius
+    variance = size**2 * setting.moments.top_eigenvalue * setting.max_probability
+    mean = _symmetrised(risk, complexity)
+    return _bousquet(mean, variance, 2 * size * bound, setting.n, delta)
+
+
+def _sampling(setting: Setting, risk: RiskSetting) -> tuple[str, ...]:
+    """Collect what every risk bound asks: C finite, s labels at each point, a fixed radius."""
+    failures: tuple[str, ...] = ()
+    if math.isinf(risk.lipschitz):
+        failures += (
+            f"needs a finite Lipschitz constant, here the {risk.loss} loss has none on the ball "
+            "and the support of x and y",
+        )
+    if not setting.fixed_labels:
+        failures += (
+            "needs the same number of observed labels at every point, here it is random with mean "
+            f"{setting.labels_per_point:g}",
+        )
+    if not risk.radius_fixed:
+        failures += ("needs a radius fixed before the data, here it was chosen from the data",)
+    return failures
+
+
+def _common(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> tuple[str, ...]:
+    """Add to `_sampling` what fails in the bound on the Rademacher average."""
+    inherited = tuple(f"{complexity.name} {text}" for text in complexity.failures)
+    return _sampling(setting, risk) + inherited
+
+
+def _bounded_loss(risk: RiskSetting) -> tuple[str, ...]:
+    if math.isfinite(risk.loss_range):
+        return ()
+    return (f"needs a bounded loss, here the range of the {risk.loss} loss is infinite",)
+
+
+def _bounded_features(setting: Setting) -> tuple[str, ...]:
+    finite = math.isfinite(setting.moments.radius)
+    return () if finite else ("needs |x| <= R almost surely, here |x| is unbounded",)
+
+
+def _gaussian(setting: Setting) -> tuple[str, ...]:
+    if setting.law == "gaussian":
+        return ()
+    return (f"needs centred Gaussian features, here the law is '{setting.law}'",)
+
+
+def _linear(risk: RiskSetting) -> tuple[str, ...]:
+    return () if risk.loss == "linear" else (f"needs the linear loss, here {risk.loss}",)

@@ -1,0 +1,205 @@
+"""The command `python -m leml_theory.diagnose`: what the theory says about a file of real data."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leml_solver._files.archives import written_aside
+from leml_solver.readers import FORMATS, Dataset, ReadError, ReadOptions, read
+
+if TYPE_CHECKING:
+    from leml_theory.diagnose import Diagnosis
+
+_DESCRIPTION = """\
+Read a multi-label data set and say which of the bounds apply to it, how large an advantage of the
+trace norm over the Frobenius norm they promise, how large it is in the Rademacher averages given
+the data, before and after centring, and how large it is measured on held-out rows.
+"""
+_EPILOGUE = """\
+What is observed: every point shows its known labels, all of them unless --observed hides some (or
+the file has missing ones); in a Rademacher average one of them, drawn uniformly, carries the sign.
+
+examples:
+  python -m leml_theory.diagnose --data bibtex.npz
+  python -m leml_theory.diagnose --data emotions.arff --split 0.3 --observed 0.5 --out results/emo
+  python -m leml_theory.diagnose --data big.svm --no-fit --json
+
+Exit status: 0 all is well, 2 wrong usage or a file that cannot be used.
+"""
+_SPLIT = """\
+rows to learn from: all (nothing is held out or fitted); a share such as 0.2, held out at random; or
+a name such as mulan, for mulan_train_idx and mulan_test_idx of an npz file (default: train_idx and
+test_idx if the file has them, else 0.2)"""
+_HELD_OUT = 0.2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        _run(options)
+    except BrokenPipeError:  # the reader has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, TypeError, OSError) as error:
+        return _failed(str(error))
+    except MemoryError as error:
+        return _failed(f"not enough memory ({error}); check the file's numbers")
+    except KeyboardInterrupt:
+        return _failed("stopped; nothing was written", 130)
+    return 0
+
+
+def _failed(message: str, status: int = 2) -> int:
+    """Say what went wrong on standard error."""
+    print(f"diagnose: {message}", file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    parser = argparse.ArgumentParser(
+        prog="python -m leml_theory.diagnose",
+        description=_DESCRIPTION,
+        epilog=_EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--data", required=True, metavar="FILE", help="svmlight, extreme, arff or npz file")
+    add("--split", metavar="WHICH", help=_SPLIT)
+    add("--observed", type=float, default=1.0, metavar="SHARE", help="labels kept (default 1)")
+    add("--draws", type=int, default=20, metavar="N", help="draws of the signs (default 20)")
+    add("--seed", type=int, default=0, metavar="N", help="seed of all randomness (default 0)")
+    add("--no-fit", action="store_true", help="skip the training, which takes most of the time")
+    add("--json", action="store_true", help="print the numbers as JSON instead of the page")
+    add("--out", metavar="DIR", help="also write diagnosis.txt, diagnosis.json and a picture there")
+    add("--quiet", action="store_true", help="show no progress")
+    reading = parser.add_argument_group("reading the file")
+    reading.add_argument("--format", choices=FORMATS, help="default: found out from the file")
+    reading.add_argument("--labels", metavar="XML|COUNT", help="arff: label file, or how many")
+    reading.add_argument("--zero-based", action="store_true", help="svmlight: features from 0")
+    reading.add_argument("--lenient", action="store_true", help="skip bad lines, say how many")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> None:
+    """Read, diagnose and print."""
+    folder = None if options.out is None else _folder(options.out)
+    if options.seed < 0:
+        raise ValueError(f"--seed must not be negative, got {options.seed}.")
+    rng = np.random.default_rng(options.seed)
+    data = read(options.data, _reading(options))
+    for message in data.messages:
+        print(f"diagnose: {message}", file=sys.stderr)
+    train, test, words = _parts(data, options, rng)
+    from leml_theory.diagnose import diagnose  # scikit-learn takes a second, which --help need not
+    from leml_theory.diagnose.page import page
+
+    held_out = None if test is None or options.no_fit else (test.X, test.targets())
+    progress = None if options.quiet else _Progress()
+    found = diagnose(
+        train.X,
+        train.targets(),
+        rng=rng,
+        test=held_out,
+        observed=options.observed,
+        draws=options.draws,
+        report=progress,
+    )
+    record = {"data": options.data, "rows": words, "seed": options.seed, **found.record()}
+    numbers = json.dumps(record, indent=2, allow_nan=False)
+    text = f"data  {options.data}\nrows  {words}\n\n{page(found)}"
+    print(numbers if options.json else text, flush=True)
+    if folder is not None:
+        _write(folder, text, numbers, found)
+
+
+class _Progress:
+    """Lines on standard error: the seconds since the start and what begins."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    def __call__(self, stage: str) -> None:
+        print(f"{time.monotonic() - self._start:6.1f} s  {stage}", file=sys.stderr, flush=True)
+
+
+def _reading(options: argparse.Namespace) -> ReadOptions:
+    """Return how to read the file."""
+    labels = options.labels
+    with contextlib.suppress(TypeError, ValueError):
+        labels = int(labels)
+    return ReadOptions(
+        format=options.format,
+        labels=labels,
+        zero_based=options.zero_based,
+        strict=not options.lenient,
+    )
+
+
+def _parts(
+    data: Dataset, options: argparse.Namespace, rng: np.random.Generator
+) -> tuple[Dataset, Dataset | None, str]:
+    """Return the training rows, the held-out rows if any, and words for the split."""
+    which, n = options.split, data.X.shape[0]
+    if which is None:
+        which = "default" if "train_idx" in data.splits else str(_HELD_OUT)
+    if which == "all" or (options.no_fit and options.split is None and which != "default"):
+        return data, None, f"all {n}"
+    share = _number(which)
+    if share is None:
+        train, test = data.split(None if which == "default" else which)
+        return train, test, f"{train.X.shape[0]} of {n} (split: {which})"
+    if not 0 < share < 1:
+        raise ReadError(f"--split must lie strictly between 0 and 1, got {which}.")
+    order, cut = rng.permutation(n), n - max(2, round(share * n))
+    if cut < 1:
+        raise ReadError(f"{options.data}: {n} rows are too few to hold some out; use --split all.")
+    train, test = data.rows(np.sort(order[:cut])), data.rows(np.sort(order[cut:]))
+    return train, test, f"{cut} of {n} (the others held out at random)"
+
+
+def _number(text: str) -> float | None:
+    """Return a number, or None for a name."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _folder(name: str) -> Path:
+    """Make the output folder before the work rather than after it."""
+    folder = Path(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"--out {name}: cannot be made ({error.strerror}).") from error
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"--out {name}: cannot be written to; name another folder.")
+    return folder
+
+
+def _write(folder: Path, text: str, numbers: str, found: Diagnosis) -> None:
+    """Write the page, the numbers and the picture."""
+    from leml_theory.plots.diagnosis import diagnosis_figure
+    from leml_theory.plots.style import save_figure
+
+    contents: dict[str, Any] = {"diagnosis.txt": text, "diagnosis.json": numbers}
+    for name, content in contents.items():
+        with written_aside(folder / name) as file:
+            file.write(f"{content}\n".encode())
+    save_figure(diagnosis_figure(found), folder, "advantage")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""A diagnosis as a page of text: aligned tables, then the findings."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+
+from leml_theory.bounds import BoundValue
+from leml_theory.diagnose.comparison import Comparison
+from leml_theory.diagnose.features import FeatureFacts
+from leml_theory.diagnose.summary import Diagnosis
+from leml_theory.rademacher import Estimate
+
+__all__ = ["page"]
+
+_WIDTH = 98
+_FEATURE_LINES: dict[str, Callable[[FeatureFacts], str]] = {
+    "Sigma = mean |x|^2": lambda facts: f"{facts.moments.second_moment:.5g}",
+    "sigma_1 = |mean x x^T|": lambda facts: f"{facts.moments.top_eigenvalue:.5g}",
+    "sigma_1 / Sigma": lambda facts: f"{facts.top_share:.4f}",
+    "largest |x|": lambda facts: f"{facts.moments.radius:.5g}",
+    "|mean x|^2 / Sigma": lambda facts: f"{facts.mean_share:.4f}",
+    "Rademacher average, trace ball": lambda facts: _estimate(facts.averages["trace"]),
+    "Rademacher average, Frobenius ball": lambda facts: _estimate(facts.averages["frobenius"]),
+    "advantage of the trace norm": lambda facts: _estimate(facts.advantage),
+    "  about at most, by the moments": lambda facts: f"{facts.ceiling:.3f}",
+    "  if the features were Gaussian": lambda facts: f"{facts.gaussian_advantage:.3f}",
+    "  Theorem 4 without its constant": lambda facts: f"{facts.theorem_4_advantage:.3f}",
+    "  promised, by the bounds that apply": lambda facts: f"{facts.promised_advantage:.3f}",
+    "points that Theorem 6 asks for": lambda facts: f"{facts.points_needed:.0f}",
+}
+
+
+def page(found: Diagnosis) -> str:
+    """Return the tables and the findings, ready to print."""
+    parts = [_features(found), _bounds(found)]
+    parts += [_comparison(made) for made in (found.measured, found.measured_centred) if made]
+    return "\n\n".join([*parts, _findings(found.sentences())])
+
+
+def _features(found: Diagnosis) -> str:
+    """Return the facts about features before and after centring."""
+    versions = [facts for facts in (found.raw, found.centred) if facts is not None]
+    head = ["features", "as they are", "centred"][: len(versions) + 1]
+    lines = [[name, *(text(facts) for facts in versions)] for name, text in _FEATURE_LINES.items()]
+    return _table([head, *lines])
+
+
+def _bounds(found: Diagnosis) -> str:
+    """Return the bounds on the trace ball's average and whether they apply."""
+    versions = [facts.bounds for facts in (found.raw, found.centred) if facts is not None]
+    head = ["bound on the trace average", "as they are", "applies", "centred", "applies"]
+    lines = [
+        [name, *(word for bounds in versions for word in _bound_words(bounds[name]))]
+        for name in versions[0]
+    ]
+    return _table([head[: 1 + 2 * len(versions)], *lines])
+
+
+def _bound_words(bound: BoundValue) -> tuple[str, str]:
+    return f"{bound.value:.4g}", "yes" if bound.valid else "no"
+
+
+def _comparison(made: Comparison) -> str:
+    """Return what both norms achieve on held-out rows."""
+    trace, frobenius = made.trace, made.frobenius
+    which = "with an intercept" if made.intercept else "without intercept"
+    better = made.top_1_difference
+    rows = [
+        [f"measured {which}", "trace", "Frobenius", "trace better by"],
+        ["penalty", f"{trace.penalty:.4g}", f"{frobenius.penalty:.4g}", ""],
+        ["norm of Z", f"{trace.norm:.4g}", f"{frobenius.norm:.4g}", ""],
+        ["training risk", f"{trace.train_risk:.6f}", f"{frobenius.train_risk:.6f}", ""],
+        [
+            "test risk",
+            f"{trace.test_risk:.6f}",
+            f"{frobenius.test_risk:.6f}",
+            f"{made.risk_difference.value:+.6f} +- {made.risk_difference.stderr:.6f}",
+        ],
+        ["generalisation gap", f"{trace.gap:.6f}", f"{frobenius.gap:.6f}", ""],
+        [
+            "top-1, %",
+            f"{100 * trace.top_1:.2f}",
+            f"{100 * frobenius.top_1:.2f}",
+            f"{100 * better.value:+.2f} +- {100 * better.stderr:.2f}",
+        ],
+    ]
+    return _table(rows)
+
+
+def _findings(sentences: Sequence[str]) -> str:
+    """Return the sentences, one paragraph each."""
+    wrapped = (
+        textwrap.fill(text, _WIDTH, initial_indent="* ", subsequent_indent="  ")
+        for text in sentences
+    )
+    return "\n".join(["findings", *wrapped])
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows with aligned columns."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines = (
+        "  ".join(
+            word.ljust(width) if at == 0 else word.rjust(width)
+            for at, (word, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _estimate(estimate: Estimate) -> str:
+    return f"{estimate.value:.5f} +- {estimate.stderr:.5f}"

@@ -1,0 +1,1 @@
+"""Sweeps: risks against n and L beside the bounds; `python -m leml_theory.sweep`."""

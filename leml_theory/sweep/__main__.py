@@ -1,0 +1,301 @@
+"""The command `python -m leml_theory.sweep`: risks against n and L beside the bounds."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from leml_theory.runs.cells import Cell
+from leml_theory.runs.runner import RunError, execute
+from leml_theory.runs.store import Store, StoreError
+from leml_theory.sweep.experiments import EXPERIMENTS, Experiment, Planned
+from leml_theory.sweep.experiments.custom import AXES, WORLDS, Grid
+from leml_theory.sweep.frame import results_frame
+from leml_theory.sweep.report import (
+    Summary,
+    check_table,
+    slope_table,
+    summarise,
+    summary_json,
+    verdict_lines,
+    versions,
+)
+from leml_theory.worlds import LAWS
+
+_DESCRIPTION = """\
+Draw synthetic worlds, minimise empirical risks over the trace ball and the Frobenius ball, and plot
+the measured risks against n and L beside explicit-constant bounds (Theorems 3, 4, 6, Appendix C).
+
+commands:
+  run     measure what is missing, then write tables and pictures (the default)
+  plot    draw the pictures again from results.csv, without measuring anything
+  status  say how far a run has come
+"""
+_EPILOGUE = """\
+examples:
+  python -m leml_theory.sweep                              all experiments, small, about a minute
+  python -m leml_theory.sweep --preset paper --out full    the full grids
+  python -m leml_theory.sweep --only X3,X4                 two experiments
+  python -m leml_theory.sweep --n 256,1024,4096 --d 32 --L 8,64 --world shared --out mine
+                                                           a grid of your own
+
+A killed run goes on where it was when the same command is given again.  The output folder holds
+results.csv (one row a cell and quantity), summary.json and the pictures as PNG and SVG.
+Exit status: 0 all is well, 1 a bound is violated or a check fails, 2 wrong usage or folder.
+"""
+
+
+_LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    options = _parser().parse_args(arguments)
+    commands: dict[str, Callable[[argparse.Namespace], int]] = {
+        "run": _run,
+        "plot": _plot,
+        "status": _status,
+    }
+    try:
+        return commands[options.command](options)
+    except BrokenPipeError:  # the reader has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, TypeError, OSError, StoreError) as error:
+        print(f"sweep: {error}", file=sys.stderr)
+        return 2
+    except RunError as error:
+        print(f"sweep: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt as stop:
+        print(f"sweep: {stop}", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    parser = argparse.ArgumentParser(
+        prog="python -m leml_theory.sweep",
+        description=_DESCRIPTION,
+        epilog=_EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", nargs="?", default="run", choices=("run", "plot", "status"))
+    parser.add_argument("--preset", default="quick", choices=("quick", "paper"), help="grid sizes")
+    parser.add_argument("--only", type=_ids, metavar="IDS", help="experiments, such as X1,X3")
+    parser.add_argument("--out", default="results/sweep", metavar="DIR", help="output folder")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all randomness")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="worker processes"
+    )
+    grid = parser.add_argument_group(
+        "a grid of your own",
+        "Values separated by commas; every combination is measured instead of the experiments.",
+    )
+    grid.add_argument("--n", type=_whole, metavar="N,...", help="points (default 256,1024,4096)")
+    grid.add_argument("--d", type=_whole, metavar="D,...", help="features (default 32)")
+    grid.add_argument("--L", type=_whole, metavar="L,...", help="labels (default 32)")
+    grid.add_argument("--s", type=_whole, metavar="S,...", help="labels seen a point (default 1)")
+    grid.add_argument(
+        "--skew", type=_words, metavar="P,...", help="uniform, heavy:SHARE or zipf:EXPONENT"
+    )
+    grid.add_argument(
+        "--radius",
+        type=_numbers,
+        metavar="R,...",
+        help="radius of the ball (default 1), in units of the true Z's norm where there is one",
+    )
+    grid.add_argument("--law", choices=sorted(LAWS), help="features (default gaussian)")
+    grid.add_argument("--world", choices=list(WORLDS), help="labels and risk (default averages)")
+    grid.add_argument("--draws", type=int, metavar="T", help="draws a cell (default 50)")
+    return parser
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a comma-separated list."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise argparse.ArgumentTypeError(f"expected values separated by commas, got {text!r}")
+    return list(dict.fromkeys(words))
+
+
+def _whole(text: str) -> list[int]:
+    """Return the positive whole numbers of a comma-separated list."""
+    try:
+        numbers = [int(word) for word in _words(text)]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected whole numbers, got {text!r}") from None
+    if not all(1 <= number <= _LARGEST for number in numbers):
+        raise argparse.ArgumentTypeError(
+            f"expected whole numbers of at least 1 and at most 2^60, got {text!r}"
+        )
+    return numbers
+
+
+def _numbers(text: str) -> list[float]:
+    """Return the positive numbers of a comma-separated list."""
+    try:
+        numbers = [float(word) for word in _words(text)]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected numbers, got {text!r}") from None
+    if not all(1e-6 <= number <= 1e6 for number in numbers):
+        raise argparse.ArgumentTypeError(
+            f"expected positive numbers between 1e-6 and 1e6, got {text!r}"
+        )
+    return numbers
+
+
+def _ids(text: str) -> list[str]:
+    """Return experiment ids, in the order of the experiments."""
+    wanted = {word.upper() for word in _words(text)}
+    if strange := sorted(wanted - set(EXPERIMENTS)):
+        raise argparse.ArgumentTypeError(
+            f"no experiment {', '.join(strange)}; there are {', '.join(EXPERIMENTS)}"
+        )
+    return [name for name in EXPERIMENTS if name in wanted]
+
+
+def _grid(options: argparse.Namespace) -> Grid | None:
+    """Return the grid of the user's own, None when no grid option was given."""
+    given = {axis: getattr(options, axis) for axis in AXES}
+    rest = {name: getattr(options, name) for name in ("world", "law", "draws")}
+    if not any(value is not None for value in (*given.values(), *rest.values())):
+        return None
+    if options.only:
+        raise ValueError("--only chooses experiments and cannot be joined with a grid of your own.")
+    default: dict[str, list[Any]] = {"n": [256, 1024, 4096], "d": [32], "L": [32], "s": [1]}
+    default |= {"skew": ["uniform"], "radius": [1.0]}
+    axes = {axis: given[axis] or default[axis] for axis in AXES}
+    chosen = {name: value for name, value in rest.items() if value is not None}
+    if chosen.get("world") == "planted":
+        chosen.setdefault("law", "rademacher")
+    return Grid(axes, **chosen)
+
+
+def _experiments(options: argparse.Namespace) -> list[Experiment]:
+    """Return the experiments to run."""
+    if grid := _grid(options):
+        return [grid.experiment()]
+    return [EXPERIMENTS[name] for name in options.only or EXPERIMENTS]
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Measure what is missing, then write tables and pictures."""
+    from leml_theory.measurements import measure
+
+    experiments = _experiments(options)
+    plans = {experiment.id: experiment.plan(options.preset) for experiment in experiments}
+    cells = _cells(plans, options.seed)
+    description = {"preset": options.preset, "experiments": list(plans)}
+    description["version"] = versions()["leml-theory"]
+    store = Store.create(options.out, cells, description=description)
+    print(f"{len(cells)} cells in {options.out}, {options.jobs} processes", file=sys.stderr)
+    execute(cells, store, jobs=options.jobs, measure=measure)
+    frame = results_frame(plans, options.seed, store.load())
+    summary = summarise(frame, experiments)
+    run = {"seed": options.seed, "cells": len(cells), "seconds": store.status().seconds}
+    _write(options.out, frame, summary, {**description, **run})
+    _draw(options.out, list(plans), frame)
+    for line in (*slope_table(summary), *check_table(summary), *verdict_lines(summary)):
+        print(line)
+    print(f"Tables and pictures (PNG and SVG) are in {options.out}.")
+    return summary.exit_status
+
+
+def _cells(plans: dict[str, list[Planned]], seed: int) -> list[Cell]:
+    """Return the distinct cells of all plans; experiments may share some."""
+    cells = (Cell(item.kind, item.parameters, seed) for plan in plans.values() for item in plan)
+    return list({cell.key: cell for cell in cells}.values())
+
+
+def _write(out: str, frame: pd.DataFrame, summary: Summary, run: dict[str, Any]) -> None:
+    """Write results.csv and summary.json, each aside first and then moved into place."""
+    table = frame.to_csv(index=False)
+    run = {**run, "results_sha256": _digest(table.encode())}
+    for name, text in {"results.csv": table, "summary.json": summary_json(summary, run)}.items():
+        with _writing(out):
+            aside = Path(out, f"{name}.new")
+            aside.write_text(text, encoding="utf-8")
+            aside.replace(Path(out, name))
+
+
+def _digest(content: bytes) -> str:
+    """Return the checksum by which a table is known again."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@contextmanager
+def _writing(out: str) -> Iterator[None]:
+    """Say of a failed write where it was, and that nothing measured is lost."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"Could not write into `{out}` ({error}). What was measured is safe; make room there "
+            "and run the same command again."
+        ) from error
+
+
+def _draw(out: str, ids: Sequence[str], frame: pd.DataFrame) -> None:
+    """Draw every picture that the frame permits."""
+    from leml_theory import plots
+
+    pictures = {name: partial(plots.plot_experiment, frame, name) for name in ids}
+    if {"X2", "X5"} <= set(ids):
+        pictures["risk_against_n"] = partial(plots.plot_risk_against_n, frame)
+        pictures["risk_against_labels"] = partial(plots.plot_risk_against_labels, frame)
+    for name, draw in tqdm(pictures.items(), desc="pictures", leave=False, disable=None):
+        figure = draw()
+        with _writing(out):
+            plots.save_figure(figure, Path(out), name)
+
+
+def _plot(options: argparse.Namespace) -> int:
+    """Draw the pictures again from results.csv."""
+    path = Path(options.out, "results.csv")
+    if not path.is_file():
+        raise ValueError(f"`{path}` is not there; run the sweep with --out {options.out} first.")
+    frame = _read_table(path)
+    measured = list(dict.fromkeys(frame["experiment"]))
+    if strange := [name for name in options.only or [] if name not in measured]:
+        raise ValueError(f"`{path}` holds no {', '.join(strange)}; it has {', '.join(measured)}.")
+    _draw(options.out, options.only or measured, frame)
+    print(f"Pictures (PNG and SVG) are in {options.out}.")
+    return 0
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    """Read results.csv, which must be as the run that made it left it."""
+    content = path.read_bytes()
+    known = json.loads(path.with_name("summary.json").read_text()).get("results_sha256")
+    if known != _digest(content):
+        raise ValueError(f"`{path}` is not as it was written; run the sweep again to restore it.")
+    return pd.read_csv(io.BytesIO(content))
+
+
+def _status(options: argparse.Namespace) -> int:
+    """Say how far a run has come."""
+    store = Store.open(options.out)
+    status = store.status()
+    print(f"{options.out}: {status.done} of {status.total} cells, {status.seconds:.0f} s measured")
+    for key, value in store.manifest.description.items():
+        print(f"  {key}: {value}")
+    for line in status.damage:
+        print(f"  damaged: {line}")
+    return 2 if status.damage else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Experiments on Rademacher averages: Theorems 3, 4 and 6, and several labels a point."""
+
+from __future__ import annotations
+
+from leml_theory.sweep.experiments.design import Experiment, Fit, Planned
+
+AVERAGE = "rademacher average"
+HALF = {"trace": -0.5, "frobenius": -0.5}
+
+
+def _average(series: str, law: str, sizes: tuple[int, int, int], draws: int) -> Planned:
+    """Plan one average; `sizes` are n, d, L."""
+    n, d, n_labels = sizes
+    place = {"law": law, "n": n, "d": d, "L": n_labels, "skew": "uniform", "draws": draws}
+    return Planned(series, "rademacher", place)
+
+
+def powers(first: int, last: int, step: int = 1) -> list[int]:
+    """Return 2^first, 2^(first+step), ..., up to 2^last."""
+    return [2**e for e in range(first, last + 1, step)]
+
+
+def _x1(preset: str) -> list[Planned]:
+    quick = preset == "quick"
+    draws = 200 if quick else 400
+    points = powers(6, 14, 2) if quick else powers(6, 14)
+    labels = powers(4, 10, 2) if quick else powers(4, 10)
+    by_n = [_average("n", "rank-one", (n, 4, 64), draws) for n in points]
+    return by_n + [_average("L", "rank-one", (4096, 4, n_labels), draws) for n_labels in labels]
+
+
+X1 = Experiment(
+    "X1",
+    "Theorem 3 is attained by rank-one features (Claim 7)",
+    _x1,
+    (
+        Fit("n", AVERAGE, "n", "sharp", HALF),
+        Fit("L", AVERAGE, "L", "sharp", {"trace": 0.0, "frobenius": 0.0}),
+    ),
+)
+
+
+def _x2(preset: str) -> list[Planned]:
+    quick = preset == "quick"
+    draws = 100 if quick else 400
+    many = powers(10, 18, 2) if quick else powers(10, 18)
+    sizes = powers(4, 7) if quick else powers(4, 9)
+    plan = [_average("n", "gaussian", (n, 64, 64), draws) for n in many]
+    plan += [_average("few points", "gaussian", (n, 64, 64), draws) for n in powers(3, 7)]
+    for law in ("gaussian", "rademacher"):
+        series = f"L = d, {law}"
+        plan += [_average(series, law, (10**6, size, size), draws) for size in sizes]
+    return plan
+
+
+X2 = Experiment(
+    "X2",
+    "Theorem 4: isotropic features, averages against n and against L = d",
+    _x2,
+    (
+        Fit("n", AVERAGE, "n", "sharp", HALF),
+        Fit("n", AVERAGE, "n", "approach", {"trace": -0.5}),
+        Fit("few points", AVERAGE, "n", "steeper", {"trace": -0.5}),
+        Fit("few points", AVERAGE, "n", "sharp", {"frobenius": -0.5}),
+        Fit("L = d, gaussian", AVERAGE, "L", "sharp", {"trace": -0.5, "frobenius": 0.0}),
+        Fit("L = d, rademacher", AVERAGE, "L", "sharp", {"trace": -0.5, "frobenius": 0.0}),
+    ),
+)
+
+
+def transition_plan(preset: str) -> list[Planned]:
+    """Plan the averages of X3: d fixed and L growing past it, and L fixed and d growing."""
+    quick = preset == "quick"
+    draws = 100 if quick else 400
+    labels = [2, 8, 32, 128, 512, 1024, 2048, 4096] if quick else powers(1, 12)
+    plan = [_average("L", "gaussian", (65536, 32, n_labels), draws) for n_labels in labels]
+    plan += [
+        _average("L >> d", "gaussian", (65536, 32, n_labels), draws) for n_labels in powers(9, 12)
+    ]
+    return plan + [_average("d", "gaussian", (65536, d, 1024), draws) for d in powers(3, 7)]
+
+
+TRANSITION_FITS = (
+    Fit("L", AVERAGE, "L", "reported", {"trace": -0.5, "frobenius": 0.0}),
+    Fit("L >> d", AVERAGE, "L", "reject", {"trace": -0.5}),
+    Fit("d", AVERAGE, "d", "reject", {"trace": 0.0}),
+)
+
+
+def _skewed(series: str, skew: str, draws: int) -> Planned:
+    """Plan one average with skewed label probabilities, d = L = 128, n = 10^6."""
+    place = {"law": "gaussian", "n": 10**6, "d": 128, "L": 128, "skew": skew, "draws": draws}
+    return Planned(series, "rademacher", place)
+
+
+def skew_plan(preset: str) -> list[Planned]:
+    """Plan the averages of X4: one heavy label, and Zipf laws."""
+    quick = preset == "quick"
+    draws = 60 if quick else 400
+    shares = (0.05, 0.2, 0.8) if quick else (0.05, 0.1, 0.2, 0.4, 0.8)
+    plan = [_skewed("one heavy label", f"heavy:{share}", draws) for share in shares]
+    return plan + [_skewed("Zipf", f"zipf:{a}", draws) for a in (1.0, 1.5, 2.0, 3.0)]
+
+
+SKEW_FITS = (
+    Fit("one heavy label", AVERAGE, "P", "sharp", {"trace": 0.5, "frobenius": 0.0}),
+    Fit("Zipf", AVERAGE, "P", "sharp", {"trace": 0.5, "frobenius": 0.0}),
+)
+
+
+def _x7(preset: str) -> list[Planned]:
+    quick = preset == "quick"
+    draws = 40 if quick else 400
+    place = {"law": "rademacher", "n": 512, "d": 64, "L": 64, "draws": draws}
+    return [
+        Planned(labels, "slots", {**place, "labels": labels, "s": s})
+        for labels in ("all-ones", "independent")
+        for s in (powers(0, 6, 2) if quick else powers(0, 6))
+    ]
+
+
+X7 = Experiment(
+    "X7",
+    "s labels a point: what more slots buy, risk averaged over n s",
+    _x7,
+    (
+        Fit("all-ones", "supremum deviation", "s", "sharp", {"trace": 0.0, "frobenius": -0.5}),
+        Fit("independent", "supremum deviation", "s", "sharp", HALF),
+    ),
+)

@@ -1,0 +1,124 @@
+"""From the results frame to a summary: slopes beside predictions, checks, violations, versions."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import pandas as pd
+
+from leml_theory.sweep.experiments import CheckRow, Experiment, SlopeRow
+from leml_theory.sweep.frame import comparisons, violations
+
+_PACKAGES = ("leml-theory", "numpy", "scipy", "pandas", "numba", "matplotlib", "seaborn")
+_SIGN = {"agrees": "ok", "approaches": "ok", "marginal": "?", "fails": "FAILS"}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a sweep found."""
+
+    slopes: list[SlopeRow]
+    checks: list[CheckRow]
+    violations: list[dict[str, Any]]
+    comparisons: int
+
+    @property
+    def failures(self) -> int:
+        """How many slopes and checks did not come out as recorded."""
+        verdicts = [row.verdict for row in self.slopes] + [row.verdict for row in self.checks]
+        return verdicts.count("fails")
+
+    @property
+    def exit_status(self) -> int:
+        """0 when all is well, 1 after a violation or a failure."""
+        return int(bool(self.violations or self.failures))
+
+
+def summarise(frame: pd.DataFrame, experiments: Iterable[Experiment]) -> Summary:
+    """Fit the slopes, run the checks and look for violations."""
+    chosen = list(experiments)
+    return Summary(
+        [row for experiment in chosen for row in experiment.slopes(frame)],
+        [row for experiment in chosen for row in experiment.check_rows(frame)],
+        violations(frame),
+        comparisons(frame),
+    )
+
+
+def summary_json(summary: Summary, run: dict[str, Any]) -> str:
+    """Return the summary as JSON text; `run` adds what is known of the run (seed, seconds...)."""
+    content = {
+        **run,
+        "violations": summary.violations,
+        "comparisons": summary.comparisons,
+        "slopes": [asdict(row) for row in summary.slopes],
+        "checks": [asdict(row) for row in summary.checks],
+        "versions": versions(),
+    }
+    return json.dumps(_plain(content), indent=2, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` in JSON's own types, with null for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    item = value.item() if hasattr(value, "item") else value
+    return None if isinstance(item, float) and not math.isfinite(item) else item
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that results depend on."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def slope_table(summary: Summary) -> list[str]:
+    """Return the slopes as aligned lines."""
+    head = f"{'':5}{'id':4} {'series':27}{'quantity':19}{'ball':10}{'axis':5}"
+    lines = [f"{head}{'slope':>8} {'s.e.':>7} {'sharp':>8} {'limit':>7}  rule"]
+    for row in summary.slopes:
+        sharp = "" if math.isnan(row.predicted) else f"{row.predicted:+.4f}"
+        limit = "" if math.isnan(row.asymptotic) else f"{row.asymptotic:+.2f}"
+        verdict = row.rule if row.verdict == row.rule else f"{row.rule}: {row.verdict}"
+        lines.append(
+            f"{_SIGN.get(row.verdict, ''):5}{row.experiment:4} {row.series:27.26}"
+            f"{row.quantity:19.18}{row.ball:10}{row.axis:5}{row.slope:+8.4f} {row.stderr:7.4f} "
+            f"{sharp:>8} {limit:>7}  {verdict}"
+        )
+    return lines
+
+
+def check_table(summary: Summary) -> list[str]:
+    """Return the checks as aligned lines."""
+    return [
+        f"{_SIGN.get(row.verdict, ''):5}{row.experiment:4} {row.name}: {row.detail}"
+        for row in summary.checks
+    ]
+
+
+def verdict_lines(summary: Summary) -> list[str]:
+    """Return the closing lines: violations, and what did not come out as recorded."""
+    lines = [
+        f"{row['experiment']} {row['series']}: {row['quantity']} {row['value']:.4g} of the "
+        f"{row['ball']} ball violates {row['bound']} = {row['bound_value']:.4g} at n = {row['n']}, "
+        f"d = {row['d']}, L = {row['L']}."
+        for row in summary.violations
+    ]
+    held = summary.comparisons
+    lines.append(f"{len(summary.violations)} violations in {held} comparisons with valid bounds.")
+    total = len(summary.slopes) + len(summary.checks)
+    lines.append(f"{summary.failures} of {total} slopes and checks did not come out as recorded.")
+    return lines
