@@ -135,7 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--assignment", help="when the notebooks do not say it: a or a_promise")
     parser.add_argument("--out", type=Path, default=Path("marks.csv"), help="(%(default)s)")
     parser.add_argument("--term", type=int, default=0, help="as given to the builder")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds a cell or a call")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds per cell or a call")
     parser.add_argument("--jobs", type=int, default=1, help="submissions graded at once")
     return parser
 

@@ -159,7 +159,7 @@ def eurlex(args):
     seconds, target = plain.trace[-1].seconds, plain.objective
     cg = replace(PLAIN, columnwise=True)
     steps = [
-        ("+ one CG a column in the eigenvectors of H^T H", cg),
+        ("+ one CG per column in the eigenvectors of H^T H", cg),
         ("+ Jacobi preconditioner", replace(cg, precondition=True)),
         ("+ 4 CG steps", replace(cg, precondition=True, cg_steps=4)),
         ("+ balancing: the fast variant", replace(FAST, factorise=False)),
