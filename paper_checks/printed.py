@@ -59,6 +59,28 @@ def statistics() -> pd.DataFrame:
     return spread(load(2), ["dataset"], "metric")
 
 
+def statistic(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Return a statistic of Table 2 for the data set of each row."""
+    return frame["dataset"].map(statistics()[name])
+
+
+def nothing_predicted(frame: pd.DataFrame) -> pd.Series:
+    """Return the Hamming loss of predicting no label at all, for the data set of each row."""
+    return statistic(frame, "test_positives") / statistic(frame, "n_labels")
+
+
+def off_lattice(frame: pd.DataFrame, units: pd.Series) -> tuple[int, float]:
+    """Return how many numbers no multiple of 1/`units` rounds to, and how many chance would give.
+
+    A number printed to half a unit h is attainable if a multiple lies within h of it; one drawn at
+    random would be missed with probability 1 - 2 h units where that is positive.
+    """
+    half, slack = frame["half_unit"], 1e-9  # ties may round either way
+    first = np.ceil((frame["value"] - half) * units - slack)
+    last = np.floor((frame["value"] + half) * units + slack)
+    return int((first > last).sum()), float((1 - 2 * half * units).clip(lower=0).sum())
+
+
 def spread(frame: pd.DataFrame, index: list[str], columns: str) -> pd.DataFrame:
     """Return the values with one row per `index` and one column per entry of `columns`."""
     # pivot_table would average two values of one place in silence; pivot refuses them.

@@ -16,7 +16,7 @@ from paper_checks import printed
 from paper_checks.reproduction.layout import METHODS, Row
 from paper_checks.reproduction.planning import SPLIT_RATIOS, Task
 from paper_checks.reproduction.tables import Measured, digits_of, numbers
-from paper_checks.table_values import DELICIOUS_AUC
+from paper_checks.statements.tables_values import DELICIOUS_AUC
 
 __all__ = ["findings"]
 

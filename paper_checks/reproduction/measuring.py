@@ -14,10 +14,10 @@ from leml_solver._linalg.threads import limit_threads
 from leml_solver.metrics import RowMetrics, evaluate_rows
 from leml_theory.runs.cells import Cell
 from paper_checks import printed
+from paper_checks.checking.running import one_thread
 from paper_checks.reproduction.data import testing_part, training_part
 from paper_checks.reproduction.methods import trained
 from paper_checks.reproduction.planning import Task
-from paper_checks.running import one_thread
 
 __all__ = ["DEPTHS", "measure", "row_hits"]
 
