@@ -14,8 +14,7 @@ from tqdm import tqdm
 
 from paper_checks.checking import Statement, Verdict
 from paper_checks.checking.report import errata, evidence, report_folder, write_report
-from paper_checks.checking.running import Result, run, select
-from paper_checks.statements import PAPER
+from paper_checks.checking.running import Result, paper, run, select
 
 _DESCRIPTION = """\
 Check every statement of the paper: what it says, what became of it when it was tried, and the
@@ -225,7 +224,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _statement(name: str) -> Statement:
     """Return the statement of an id, written in upper or lower case."""
-    found = next((s for s in PAPER.values() if s.id.lower() == name.lower()), None)
+    found = next((s for s in paper().values() if s.id.lower() == name.lower()), None)
     if found is None:
         raise ValueError(f"no statement {name!r}; see `python -m paper_checks list`.")
     return found

@@ -15,7 +15,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from paper_checks.checking.statement import CHECKS, CheckFunction, Effort, Outcome, Statement
-from paper_checks.statements import PAPER
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +63,13 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+def paper() -> dict[str, Statement]:
+    """Return all statements by id; loading their checks takes seconds, so it waits until asked."""
+    from paper_checks.statements import PAPER
+
+    return PAPER
+
+
 def select(pattern: str | None) -> list[Statement]:
     """Return the statements that one of the comma-separated patterns means.
 
@@ -71,7 +77,7 @@ def select(pattern: str | None) -> list[Statement]:
     there are no such ids, places or verdicts.
     """
     if pattern is None:
-        return list(PAPER.values())
+        return list(paper().values())
     parts = [part.strip().lower() for part in pattern.split(",") if part.strip()]
     wanted = {statement.id for part in parts for statement in _matching(part)}
     if not wanted:
@@ -79,13 +85,13 @@ def select(pattern: str | None) -> list[Statement]:
             f"no statement matches {pattern!r}; try an id ('T4.*'), a place ('Lemma 2') or a "
             "verdict ('misprint'), and see `python -m paper_checks list`."
         )
-    return [statement for statement in PAPER.values() if statement.id in wanted]
+    return [statement for statement in paper().values() if statement.id in wanted]
 
 
 def _matching(pattern: str) -> list[Statement]:
     """Return the statements whose id matches, or else those whose place or verdict does."""
-    by_id = [s for s in PAPER.values() if fnmatchcase(s.id.lower(), pattern)]
-    return by_id or [s for s in PAPER.values() if any(fnmatchcase(w, pattern) for w in _words(s))]
+    by_id = [s for s in paper().values() if fnmatchcase(s.id.lower(), pattern)]
+    return by_id or [s for s in paper().values() if any(fnmatchcase(w, pattern) for w in _words(s))]
 
 
 def _words(statement: Statement) -> tuple[str, ...]:

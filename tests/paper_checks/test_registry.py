@@ -1,13 +1,14 @@
 """The table of statements, the checks and the references to the paper are in step."""
 
+import ast
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
-from paper_checks.paper import PAPER, by_id
-from paper_checks.registry import CHECKS, Effort, Fact, Outcome, Verdict, check
-from paper_checks.running import checks
+from paper_checks.checking import CHECKS, Effort, Fact, Outcome, Statement, Verdict
+from paper_checks.statements import PAPER, PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("simulations", "leml_solver", "leml_theory", "paper_checks")
@@ -35,8 +36,31 @@ def is_covered(place):
     return any(s.place == place or s.place.startswith(f"{place}.") for s in PAPER.values())
 
 
-def test_every_statement_has_a_check_and_every_check_a_statement():
-    assert set(checks()) == set(PAPER)
+def statements_in(path):
+    """Return where a file calls `Statement`: all the lines, and those of decorators."""
+    tree = ast.parse(path.read_text())
+    decorators = [d for node in ast.walk(tree) for d in getattr(node, "decorator_list", ())]
+    calls = [
+        [n for n in nodes if isinstance(n, ast.Call)] for nodes in (ast.walk(tree), decorators)
+    ]
+    return [{n.lineno for n in found if ast.unparse(n.func) == "Statement"} for found in calls]
+
+
+def test_each_statement_stands_by_keywords_on_its_check():
+    assert all(field.kw_only for field in dataclasses.fields(Statement))
+    counted = 0
+    for path in sorted((ROOT / "paper_checks").rglob("*.py")):
+        everywhere, decorators = statements_in(path)
+        assert everywhere == decorators, path
+        assert not decorators or path.parent.name == "statements", path
+        counted += len(decorators)
+    assert counted == len(PAPER) == len(CHECKS)
+
+
+def test_statements_are_in_the_order_of_the_paper():
+    assert tuple(dict.fromkeys(name[0] for name in PAPER)) == PARTS
+    names = list(PAPER)
+    assert names.index("A2") < names.index("A10") < names.index("A10.1") < names.index("A11")
 
 
 def test_every_reference_is_in_the_table():
@@ -52,7 +76,7 @@ def test_every_reference_is_in_the_table():
 def test_statements_are_complete(statement):
     assert PLACE.fullmatch(statement.place), statement.place
     assert full_name(statement.place) == statement.place
-    for text in (statement.statement, statement.how, statement.refuted_by):
+    for text in (statement.says, statement.how, statement.refuted_by):
         assert text.strip() == text
         assert text[-1] in ".?", text
     if statement.verdict is not Verdict.HOLDS:
@@ -103,16 +127,9 @@ def test_a_failing_fact_is_the_one_shown():
     assert Outcome((good, good)).shown is good
 
 
-def test_a_statement_is_checked_once():
-    name = next(iter(checks()))
-    with pytest.raises(ValueError, match="has two checks"):
-        check(name)(CHECKS[name])
-
-
 def test_a_statement_is_recorded_once():
-    statement = next(iter(PAPER.values()))
     with pytest.raises(ValueError, match="is recorded twice"):
-        by_id([statement, statement])
+        PAPER["F1"](CHECKS["F1"])
 
 
 def test_effort_picks_the_size():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paper_checks.cplst import cplst_report, least_squared_error, squared_error
-from paper_checks.instances import adversarial, ill_conditioned, ordinary, shaped, tied
+from paper_checks.worlds.instances import adversarial, ill_conditioned, ordinary, shaped, tied
 
 SEEDS = range(8)
 NAMES = [instance.name for instance in adversarial(np.random.default_rng(0))]
@@ -76,7 +76,7 @@ def test_the_minimum_does_not_come_from_the_closed_form():
 
 def test_a_wrong_closed_form_is_not_excused(monkeypatch):
     """Were the report's tolerance too wide, a predictor off by 1e-7 would pass."""
-    from leml_solver._factored.closed_forms import low_rank_least_squares
+    from leml_solver.algorithms import low_rank_least_squares
 
     monkeypatch.setattr(
         "paper_checks.cplst.low_rank_least_squares",
