@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Self
 
 import numpy as np
 
@@ -37,6 +38,11 @@ class Outcome:
 
     facts: tuple[Fact, ...]
     note: str = ""
+
+    @classmethod
+    def of(cls, *facts: Fact, note: str = "") -> Self:
+        """Return the outcome of a check that compares these facts."""
+        return cls(facts, note)
 
     @property
     def as_recorded(self) -> bool:

@@ -47,23 +47,18 @@ def conjugate_gradients(effort: Effort) -> Outcome:
         apart.append(np.linalg.norm(vec(S) - printed[steps]) / np.linalg.norm(printed[steps]))
     exact = np.linalg.solve(H, r)
     errors = [np.linalg.norm(s - exact) / np.linalg.norm(exact) for s in printed]
-    return Outcome(
-        (
-            equal(
-                "solver against the printed recursion, worst of steps 1, 2, 4",
-                max(apart),
-                0.0,
-                1e-10,
-            ),
-            at_most(
-                "error after dk + 10 steps",
-                errors[-1],
-                0.0,
-                1e-9,
-                "in exact arithmetic dk steps suffice; rounding takes a few more",
-            ),
-            at_most("error after dk / 2 steps over that at the start", errors[w.size // 2], 0.5),
-        )
+    return Outcome.of(
+        equal(
+            "solver against the printed recursion, worst of steps 1, 2, 4", max(apart), 0.0, 1e-10
+        ),
+        at_most(
+            "error after dk + 10 steps",
+            errors[-1],
+            0.0,
+            1e-9,
+            "in exact arithmetic dk steps suffice; rounding takes a few more",
+        ),
+        at_most("error after dk / 2 steps over that at the start", errors[w.size // 2], 0.5),
     )
 
 
@@ -100,9 +95,7 @@ def hessian_does_not_move(effort: Effort) -> Outcome:
         world = factor_world(effort.rng, LOSSES[name])
         first, second = (world.hessian(factor * vec(world.W)) for factor in (1.0, -0.5))
         changes[name] = float(np.linalg.norm(first - second) / np.linalg.norm(first))
-    return Outcome(
-        (
-            equal("squared loss: change of the Hessian", changes["squared"], 0.0, 1e-15),
-            different("logistic loss: change of the Hessian", changes["logistic"], 0.0, 1e-2),
-        )
+    return Outcome.of(
+        equal("squared loss: change of the Hessian", changes["squared"], 0.0, 1e-15),
+        different("logistic loss: change of the Hessian", changes["logistic"], 0.0, 1e-2),
     )

@@ -55,7 +55,6 @@ from simulations import (
 
 Array = NDArray[np.float64]
 
-
 LINEAR = LOSSES["linear"]
 
 
@@ -87,12 +86,10 @@ def one_point_changed(effort: Effort) -> Outcome:
     far = abs(supremum(outlier) - supremum(np.ones(n)))
     gaussian = Setting.of(IsotropicGaussian(1), UniformLabels(1), n)
     bound = mcdiarmid_gap(gaussian, RiskSetting.of(LINEAR, gaussian), theorem_3(gaussian))
-    return Outcome(
-        (
-            equal("largest change over all sign patterns", change, range_ / n, 1e-12),
-            at_least("change by a point of size 100", far, 40 * range_ / n),
-            equal("McDiarmid valid for Gaussian x, linear loss", bound.valid, False, 0),
-        )
+    return Outcome.of(
+        equal("largest change over all sign patterns", change, range_ / n, 1e-12),
+        at_least("change by a point of size 100", far, 40 * range_ / n),
+        equal("McDiarmid valid for Gaussian x, linear loss", bound.valid, False, 0),
     )
 
 
@@ -130,15 +127,11 @@ def gap_and_excess(effort: Effort) -> Outcome:
     flat = Scenario(RademacherVectors(4), AllOnes(4), UniformLabels(4))
     ones = problem_of(flat.sample(50, effort.rng), "linear")
     Z_flat = ball.linear_minimiser(ones.gradient(np.zeros((4, 4))))
-    return Outcome(
-        (
-            at_least(
-                "gap where nothing can be learnt", generalisation_gap(flat, ones, Z_flat), 0.01
-            ),
-            equal("excess there", excess_risk(flat, ones, Z_flat), 0.0, 1e-12),
-            at_most("excess against gap plus the deviation at Z*", excess, gap + other, 1e-12),
-            different("gap against excess, planted labels", gap, excess, 1e-6),
-        )
+    return Outcome.of(
+        at_least("gap where nothing can be learnt", generalisation_gap(flat, ones, Z_flat), 0.01),
+        equal("excess there", excess_risk(flat, ones, Z_flat), 0.0, 1e-12),
+        at_most("excess against gap plus the deviation at Z*", excess, gap + other, 1e-12),
+        different("gap against excess, planted labels", gap, excess, 1e-6),
     )
 
 
@@ -172,13 +165,11 @@ def any_label_law(effort: Effort) -> Outcome:
         facts.append(equal(f"expected empirical risk, {name} labels", expected, risk, 1e-12))
     other = expected_empirical_risk(world, Z, UniformLabels(5).probabilities)
     facts.append(different("the same with the law of the labels forgotten", other, risk, 1e-6))
-    return Outcome(tuple(facts))
+    return Outcome.of(*facts)
 
 
 # Symmetrising the triples (x, y, l) at once; the paper does it twice and has 4.
 SYMMETRISATION = 2.0
-
-
 SYMMETRISATION_PRINTED = 4.0
 
 
@@ -222,7 +213,7 @@ def symmetrisation(effort: Effort) -> Outcome:
         facts.append(at_least(f"against half of it, {name}", deviation, average / 2))
         claimed = SYMMETRISATION_PRINTED * average
         facts.append(at_least(f"claimed over exact, {name}", claimed / deviation, 2.0))
-    return Outcome(tuple(facts))
+    return Outcome.of(*facts)
 
 
 @Statement(
@@ -249,7 +240,7 @@ def contraction(effort: Effort) -> Outcome:
         for name in ("absolute", "logistic", "hinge", "squared", "squared_hinge")
     ]
     linear = loss_average(world, "linear", Z, n)
-    return Outcome((equal("average of the linear loss", linear, predictions, 1e-12), *facts))
+    return Outcome.of(equal("average of the linear loss", linear, predictions, 1e-12), *facts)
 
 
 def squared_perturbations(n: int, s: int) -> float:
@@ -280,14 +271,12 @@ def several_labels_perturbed(effort: Effort) -> Outcome:  # noqa: ARG001
     zero = BoundValue("zero", 0.0)
     spread = paper_literal_excess(setting, risk, zero).value / (2 * risk.loss_range)
     expected = math.sqrt(squared_perturbations(n, 4) / 16 * math.log(2 / risk.delta) / 2)
-    return Outcome(
-        (
-            at_most("sum of squares over the claim, largest", max(ratios), 1.0, 1e-12, "rounding"),
-            equal("at s = 1", ratios[0], 1.0, 1e-12),
-            equal("at s = 64, near the blocks' half", ratios[-1], 0.5 * (1 + 1 / 64), 1e-12),
-            equal("spread that follows, s = 4", spread, expected, 1e-12),
-            equal("largest change by a point of s = 4 labels", _point_change(4), 4 / 2, 1e-12),
-        )
+    return Outcome.of(
+        at_most("sum of squares over the claim, largest", max(ratios), 1.0, 1e-12, "rounding"),
+        equal("at s = 1", ratios[0], 1.0, 1e-12),
+        equal("at s = 64, near the blocks' half", ratios[-1], 0.5 * (1 + 1 / 64), 1e-12),
+        equal("spread that follows, s = 4", spread, expected, 1e-12),
+        equal("largest change by a point of s = 4 labels", _point_change(4), 4 / 2, 1e-12),
     )
 
 
@@ -321,13 +310,11 @@ def supremum_of_a_sum(effort: Effort) -> Outcome:
         _estimate(slots({**cell, "labels": labels, "s": 16}, effort.rng)[0])
         for labels in ("all-ones", "signs")
     )
-    return Outcome(
-        (
-            mean_at_most("equal labels, s = 16 against s = 1", same, one["value"]),
-            mean_at_most("independent labels, s = 16 against s = 1", apart, one["value"]),
-            at_least("factor lost, equal labels", one["value"] / same.value, 1.5),
-            at_least("factor lost, independent labels", one["value"] / apart.value, 3.5),
-        )
+    return Outcome.of(
+        mean_at_most("equal labels, s = 16 against s = 1", same, one["value"]),
+        mean_at_most("independent labels, s = 16 against s = 1", apart, one["value"]),
+        at_least("factor lost, equal labels", one["value"] / same.value, 1.5),
+        at_least("factor lost, independent labels", one["value"] / apart.value, 3.5),
     )
 
 
@@ -355,15 +342,11 @@ def hoelder(effort: Effort) -> Outcome:
     Z /= trace.norm(Z)
     middle = trace.norm(Z) * frobenius.dual_norm(V)
     best = trace.linear_minimiser(-V)
-    return Outcome(
-        (
-            equal(
-                "printed middle over its bound, V = I", frobenius.dual_norm(identity), 3.0, 1e-12
-            ),
-            at_least("printed middle against its bound", middle, 1.1 * trace.dual_norm(V)),
-            at_most("<Z, V> against |V|_2", float(np.sum(Z * V)), trace.dual_norm(V)),
-            equal("attained", float(np.sum(best * V)), trace.dual_norm(V), 1e-11),
-        )
+    return Outcome.of(
+        equal("printed middle over its bound, V = I", frobenius.dual_norm(identity), 3.0, 1e-12),
+        at_least("printed middle against its bound", middle, 1.1 * trace.dual_norm(V)),
+        at_most("<Z, V> against |V|_2", float(np.sum(Z * V)), trace.dual_norm(V)),
+        equal("attained", float(np.sum(best * V)), trace.dual_norm(V), 1e-11),
     )
 
 
@@ -388,15 +371,13 @@ def second_moment(effort: Effort) -> Outcome:
     bound = theorem_3(Setting.of(law, seen, n)).value
     measured = rademacher_averages(law, seen, n, draws=effort.pick(4000, 40_000), rng=effort.rng)
     second = law.moments.second_moment
-    return Outcome(
-        (
-            equal("E|V|_F^2 over n Sigma", float(chances @ norms**2) / (n * second), 1.0, 1e-12),
-            at_most("trace average", exact["trace"], bound),
-            at_most("Frobenius average", exact["frobenius"], bound),
-            at_least("Frobenius average over the bound", exact["frobenius"] / bound, 0.9),
-            mean_equal("measured trace average", measured["trace"], exact["trace"]),
-            mean_equal("measured Frobenius average", measured["frobenius"], exact["frobenius"]),
-        )
+    return Outcome.of(
+        equal("E|V|_F^2 over n Sigma", float(chances @ norms**2) / (n * second), 1.0, 1e-12),
+        at_most("trace average", exact["trace"], bound),
+        at_most("Frobenius average", exact["frobenius"], bound),
+        at_least("Frobenius average over the bound", exact["frobenius"] / bound, 0.9),
+        mean_equal("measured trace average", measured["trace"], exact["trace"]),
+        mean_equal("measured Frobenius average", measured["frobenius"], exact["frobenius"]),
     )
 
 
@@ -425,10 +406,8 @@ def change_of_normalisation(effort: Effort) -> Outcome:
         for normal in (False, True)
     )
     scale = math.sqrt(IsotropicGaussian(d, normalised=False).moments.second_moment)
-    return Outcome(
-        (
-            equal("raw over normalised average, same draws", raw / normalised, 5.0, 1e-9),
-            equal("sqrt(Sigma)", scale, 5.0, 1e-12),
-            at_least("R_n against the printed 'upper bound' R_n/sqrt(Sigma)", raw, 4 * raw / scale),
-        )
+    return Outcome.of(
+        equal("raw over normalised average, same draws", raw / normalised, 5.0, 1e-9),
+        equal("sqrt(Sigma)", scale, 5.0, 1e-12),
+        at_least("R_n against the printed 'upper bound' R_n/sqrt(Sigma)", raw, 4 * raw / scale),
     )

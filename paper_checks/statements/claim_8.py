@@ -44,7 +44,6 @@ from simulations import AllOnes, RademacherVectors, RareOutlier, Scenario, Unifo
 
 Array = NDArray[np.float64]
 
-
 LINEAR = LOSSES["linear"]
 
 
@@ -76,12 +75,10 @@ def range_of_the_sum(effort: Effort) -> Outcome:
         -ball.dual_norm(printed_matrix(sample.X, sample.columns, n_labels, last)) / n
         for last in (n, n_labels)
     )
-    return Outcome(
-        (
-            different("-|X|_F/n summed to L, against the risk", printed, problem.risk(Z), 0.01),
-            equal("-|X|_F/n summed to n, against the risk", whole, problem.risk(Z), 1e-12),
-        ),
-        "X stands for three things: the data, its covariance and this sum.",
+    return Outcome.of(
+        different("-|X|_F/n summed to L, against the risk", printed, problem.risk(Z), 0.01),
+        equal("-|X|_F/n summed to n, against the risk", whole, problem.risk(Z), 1e-12),
+        note="X stands for three things: the data, its covariance and this sum.",
     )
 
 
@@ -111,14 +108,10 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
         for t in np.geomspace(1e-3, 30, 30)
     ]
     proxy = RademacherVectors(d).moments.proxy
-    return Outcome(
-        (
-            at_most("eta^2 asked for, largest over v, against 2/d", max(needed), printed_proxy(d)),
-            equal("the same against 1/d", max(needed), 1 / d, 1e-6, "next term, of order |v|^2"),
-            equal(
-                "printed over smallest proxy", printed_proxy(d) / (proxy or math.nan), 2.0, 1e-12
-            ),
-        )
+    return Outcome.of(
+        at_most("eta^2 asked for, largest over v, against 2/d", max(needed), printed_proxy(d)),
+        equal("the same against 1/d", max(needed), 1 / d, 1e-6, "next term, of order |v|^2"),
+        equal("printed over smallest proxy", printed_proxy(d) / (proxy or math.nan), 2.0, 1e-12),
     )
 
 
@@ -140,24 +133,20 @@ def lemma_3(effort: Effort) -> Outcome:
     six = min(squared_norm_chance(n, m, d) for m, d in _SIX for n in sizes)
     small = effort.pick(3, 4)
     variances = [enumerated_variance(small, m, d) / exact_variance(small, m, d) for m, d in _SHAPES]
-    return Outcome(
-        (
-            at_most("chance at L = d = 1", chances[1], 0.6),
-            at_most("chance at L = d = 2", chances[2], CLAIMED_CHANCE - 0.005),
-            at_least("chance at L = d = 4", chances[4], 0.94),
-            at_most("chance at L = 1, d = 5, n = 9", squared_norm_chance(9, 1, 5), 0.748),
-            at_least("chance at L d = 6, smallest over n", six, CLAIMED_CHANCE),
-            at_least("Chebyshev's chance at L d = 32", chebyshev_chance(32), CLAIMED_CHANCE),
-            equal("E W^2 over 2n(n-1)/(Ld), largest", max(variances), 1.0, 1e-10),
-            equal("the same, smallest", min(variances), 1.0, 1e-10),
-            at_most("E W^2 against 2n^2/(Ld)", exact_variance(5, 2, 3), claimed_variance(5, 2, 3)),
-        )
+    return Outcome.of(
+        at_most("chance at L = d = 1", chances[1], 0.6),
+        at_most("chance at L = d = 2", chances[2], CLAIMED_CHANCE - 0.005),
+        at_least("chance at L = d = 4", chances[4], 0.94),
+        at_most("chance at L = 1, d = 5, n = 9", squared_norm_chance(9, 1, 5), 0.748),
+        at_least("chance at L d = 6, smallest over n", six, CLAIMED_CHANCE),
+        at_least("Chebyshev's chance at L d = 32", chebyshev_chance(32), CLAIMED_CHANCE),
+        equal("E W^2 over 2n(n-1)/(Ld), largest", max(variances), 1.0, 1e-10),
+        equal("the same, smallest", min(variances), 1.0, 1e-10),
+        at_most("E W^2 against 2n^2/(Ld)", exact_variance(5, 2, 3), claimed_variance(5, 2, 3)),
     )
 
 
 _SHAPES = ((1, 1), (2, 2), (1, 3), (2, 1))
-
-
 _SIX = ((1, 6), (2, 3), (3, 2), (6, 1))
 
 
@@ -217,21 +206,19 @@ def claim_8(effort: Effort) -> Outcome:
     # E x = 0, so that every Z has risk zero, but x is not symmetric: the mean is not R_n.
     law = RareOutlier(0.01 / 0.99, 1.0, 0.01)
     plain, signed = centred_deviation(law, 20)
-    return Outcome(
-        (
-            at_least("McDiarmid's term over the Frobenius lower bound", stated / lower, 1.0),
-            at_most("Bousquet's bound over it, d = L = 1024", repaired.value / lower, 0.2),
-            at_least("Bousquet's bound over it, d = 1", one.value / lower, 1.0),
-            at_most("chance of a gap above it, d = L = 1, exact", _tail(plain_gap, 400), delta),
-            at_least("chance of a gap above 0.4 of it", _tail(0.4 * plain_gap, 400), delta),
-            equal("trace over Frobenius norm, d = 1", _norm_ratio(V), 1.0, 1e-12),
-            at_least("E sup over R_n, centred but not symmetric", plain / signed, 1.5),
-            at_most("and never above two", plain / signed, 2.0),
-            equal("E x there", law.mean, 0.0, 1e-15),
-        ),
-        "The separation is true for d >= L and n of the order of L at least; as stated it is not "
-        "proved, since the range of the linear loss is twice the radius. The mean R_n instead of "
-        "2 R_n needs y x symmetric given the label.",
+    return Outcome.of(
+        at_least("McDiarmid's term over the Frobenius lower bound", stated / lower, 1.0),
+        at_most("Bousquet's bound over it, d = L = 1024", repaired.value / lower, 0.2),
+        at_least("Bousquet's bound over it, d = 1", one.value / lower, 1.0),
+        at_most("chance of a gap above it, d = L = 1, exact", _tail(plain_gap, 400), delta),
+        at_least("chance of a gap above 0.4 of it", _tail(0.4 * plain_gap, 400), delta),
+        equal("trace over Frobenius norm, d = 1", _norm_ratio(V), 1.0, 1e-12),
+        at_least("E sup over R_n, centred but not symmetric", plain / signed, 1.5),
+        at_most("and never above two", plain / signed, 2.0),
+        equal("E x there", law.mean, 0.0, 1e-15),
+        note="The separation is true for d >= L and n of the order of L at least; as stated it is "
+        "not proved, since the range of the linear loss is twice the radius. The mean R_n instead "
+        "of 2 R_n needs y x symmetric given the label.",
     )
 
 

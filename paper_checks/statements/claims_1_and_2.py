@@ -29,7 +29,6 @@ from paper_checks.worlds.instances import (
 
 Array = NDArray[np.float64]
 
-
 CLEAR_GAP = [5.0, 4.0, 2.0, 1.0, 0.5]  # singular values of labels with a unique minimiser
 
 
@@ -60,13 +59,11 @@ def best_predictor_of_given_rank(effort: Effort) -> Outcome:
         beaten = max(beaten, (value - _best_of_starts(i, effort.rng)) / room)
     Z = low_rank_least_squares(data.X, data.Y, data.rank)
     least = least_squared_error(data.X, data.Y, data.rank)
-    return Outcome(
-        (
-            equal("squared error", squared_error(data.X, data.Y, Z), least, 1e-11 * least),
-            at_most("worst residual of all instances over rounding", worst, 1),
-            at_most("rank above k", rank, 0),
-            at_most("undercut by alternating least squares, over rounding", beaten, 1),
-        ),
+    return Outcome.of(
+        equal("squared error", squared_error(data.X, data.Y, Z), least, 1e-11 * least),
+        at_most("worst residual of all instances over rounding", worst, 1),
+        at_most("rank above k", rank, 0),
+        at_most("undercut by alternating least squares, over rounding", beaten, 1),
         note=f"{len(instances)} instances: " + ", ".join(dict.fromkeys(i.name for i in instances)),
     )
 
@@ -119,30 +116,26 @@ def when_the_minimiser_is_unique(effort: Effort) -> Outcome:
     # sigma_3 / sigma_2 = 1/2: sixty alternations leave an angle of about 2^-120.
     size = float(np.linalg.norm(Z))
     thin = float(np.linalg.norm(_thin_svd_predictor(flat)) / np.linalg.norm(flat_Z))
-    return Outcome(
-        (
-            equal(
-                "distance of two minimisers, clear gap", np.linalg.norm(Z - other), 0, 1e-9 * size
-            ),
-            different(
-                "distance of two minimisers, rank-deficient X",
-                np.linalg.norm(flat_other - flat_Z),
-                0.0,
-                0.1,
-                "the move has length 1",
-            ),
-            equal("their squared errors", _error(flat, flat_other), _error(flat, flat_Z), 1e-9),
-            at_least("norm above the least", np.linalg.norm(flat_other), np.linalg.norm(flat_Z)),
-            different(
-                "distance of two minimisers, tie",
-                np.linalg.norm(tie_other - tie_Z),
-                0.0,
-                1e-3,
-                "far above rounding",
-            ),
-            equal("their squared errors", _error(tie, tie_other), _error(tie, tie_Z), 1e-9),
-            at_least("norm with zero singular values inverted, over the least", thin, 1e6),
-        )
+    return Outcome.of(
+        equal("distance of two minimisers, clear gap", np.linalg.norm(Z - other), 0, 1e-9 * size),
+        different(
+            "distance of two minimisers, rank-deficient X",
+            np.linalg.norm(flat_other - flat_Z),
+            0.0,
+            0.1,
+            "the move has length 1",
+        ),
+        equal("their squared errors", _error(flat, flat_other), _error(flat, flat_Z), 1e-9),
+        at_least("norm above the least", np.linalg.norm(flat_other), np.linalg.norm(flat_Z)),
+        different(
+            "distance of two minimisers, tie",
+            np.linalg.norm(tie_other - tie_Z),
+            0.0,
+            1e-3,
+            "far above rounding",
+        ),
+        equal("their squared errors", _error(tie, tie_other), _error(tie, tie_Z), 1e-9),
+        at_least("norm with zero singular values inverted, over the least", thin, 1e6),
     )
 
 
@@ -198,14 +191,10 @@ def sum_of_norms(effort: Effort) -> Outcome:
         outside.append(np.linalg.norm(R - U @ (U.T @ R)))
         whole.append(np.linalg.norm(R))
     a, b, c = (np.array(norms) for norms in (inside, outside, whole))
-    return Outcome(
-        (
-            different(
-                "sum of the two norms over the norm", (split_norm(a, b) / c).max(), 1.0, 1e-3
-            ),
-            equal("root of the sum of squares over it", (np.hypot(a, b) / c).max(), 1.0, 1e-13),
-            equal("spread of the second norm over Z", np.ptp(b) / b[0], 0.0, 1e-12),
-        )
+    return Outcome.of(
+        different("sum of the two norms over the norm", (split_norm(a, b) / c).max(), 1.0, 1e-3),
+        equal("root of the sum of squares over it", (np.hypot(a, b) / c).max(), 1.0, 1e-13),
+        equal("spread of the second norm over Z", np.ptp(b) / b[0], 0.0, 1e-12),
     )
 
 
@@ -237,14 +226,12 @@ def cplst_is_the_same_predictor(effort: Effort) -> Outcome:
     printed = _from_the_gram_matrix(data)
     least, size = least_squared_error(data.X, data.Y, 2), float(np.linalg.norm(Z))
     # The Gram matrix squares the singular values: their ratio 4 : 2 costs no digits here.
-    return Outcome(
-        (
-            equal("objective (4)", cplst_objective(data.X, data.Y, found), least, 1e-11 * least),
-            equal("distance of the two predictors", np.linalg.norm(Z - found.Z), 0, 1e-11 * size),
-            equal("distance to the proof's route", np.linalg.norm(Z - printed), 0, 1e-9 * size),
-            at_most("worst distance of all instances over rounding", apart, 1),
-            at_most("worst residual of all instances over rounding", worse, 1),
-        ),
+    return Outcome.of(
+        equal("objective (4)", cplst_objective(data.X, data.Y, found), least, 1e-11 * least),
+        equal("distance of the two predictors", np.linalg.norm(Z - found.Z), 0, 1e-11 * size),
+        equal("distance to the proof's route", np.linalg.norm(Z - printed), 0, 1e-9 * size),
+        at_most("worst distance of all instances over rounding", apart, 1),
+        at_most("worst residual of all instances over rounding", worse, 1),
         note=f"{len(instances)} instances, {sum(r.tied for r in reports)} of them tied.",
     )
 
@@ -280,14 +267,10 @@ def the_objectives_are_one_function(effort: Effort) -> Outcome:
             found.append(
                 cplst_objective(data.X, data.Y, pair) / squared_error(data.X, data.Y, pair.Z)
             )
-    return Outcome(
-        (
-            equal("objective (4) over the squared error, smallest", min(ratios), 1.0, 1e-12),
-            equal("the same, largest", max(ratios), 1.0, 1e-12),
-            different(
-                "the same where H^T H = 2.25 I", max(loose, key=lambda r: abs(r - 1)), 1.0, 1e-3
-            ),
-        )
+    return Outcome.of(
+        equal("objective (4) over the squared error, smallest", min(ratios), 1.0, 1e-12),
+        equal("the same, largest", max(ratios), 1.0, 1e-12),
+        different("the same where H^T H = 2.25 I", max(loose, key=lambda r: abs(r - 1)), 1.0, 1e-3),
     )
 
 
@@ -310,13 +293,11 @@ def ties_separate_the_closed_forms(effort: Effort) -> Outcome:
     found, other = cplst(data.X, data.Y, data.rank), _turned_cplst(data)
     values = [cplst_objective(data.X, data.Y, pair) for pair in (found, other)]
     apart = float(np.linalg.norm(found.Z - other.Z))
-    return Outcome(
-        (
-            equal("objective (4) at the other solution", values[1], values[0], 1e-10 * values[0]),
-            different("distance of the two predictors", apart, 0.0, 1e-3, "far above rounding"),
-            equal("tie recognised", report.tied, 1, 0, "exact"),
-            equal("tie seen where there is a gap", clear.tied, 0, 0, "exact"),
-        ),
+    return Outcome.of(
+        equal("objective (4) at the other solution", values[1], values[0], 1e-10 * values[0]),
+        different("distance of the two predictors", apart, 0.0, 1e-3, "far above rounding"),
+        equal("tie recognised", report.tied, 1, 0, "exact"),
+        equal("tie seen where there is a gap", clear.tied, 0, 0, "exact"),
         note="; ".join(report.remarks),
     )
 
@@ -350,18 +331,16 @@ def the_original_centres_the_labels(effort: Effort) -> Outcome:
     off, on = data.Y + 3.0, data.Y - data.Y.mean(axis=0)
     far, near = (cplst_report(data.X, Y, data.rank) for Y in (off, on))
     gained = 1 - far.centred_objective / far.objective
-    return Outcome(
-        (
-            different(
-                "shift of predictions, labels off centre",
-                far.centring_shift,
-                0.0,
-                0.1,
-                "the labels' mean is three deviations",
-            ),
-            at_least("share of the squared error that centring saves", gained, 0.1),
-            equal("shift of predictions, centred labels", near.centring_shift, 0.0, 1e-12),
-        )
+    return Outcome.of(
+        different(
+            "shift of predictions, labels off centre",
+            far.centring_shift,
+            0.0,
+            0.1,
+            "the labels' mean is three deviations",
+        ),
+        at_least("share of the squared error that centring saves", gained, 0.1),
+        equal("shift of predictions, centred labels", near.centring_shift, 0.0, 1e-12),
     )
 
 
@@ -387,30 +366,28 @@ def transposes_in_the_proof(effort: Effort) -> Outcome:
     )
     correct = squared_error(square.X, square.Y, problem.predictor(Mk))
     shape = compress(wide.X, wide.Y)
-    return Outcome(
-        (
-            equal(
-                "printed products that conform when rank X < d",
-                _conforms(shape.V, shape.singular_values, shape.M),
-                0,
-                0,
-                "exact",
-            ),
-            different("squared error as printed, over the least", printed / least, 1.0, 1e-6),
-            equal("squared error with V_X, over the least", correct / least, 1.0, 1e-11),
-            different(
-                "truncated SVD with V_k for its transpose",
-                np.linalg.norm((P * sigma)[:, :7] @ printed_right_factor(Qt) - problem.M),
-                0.0,
-                1e-3,
-            ),
-            equal(
-                "truncated SVD with the transpose",
-                np.linalg.norm((P * sigma) @ Qt - problem.M),
-                0.0,
-                1e-12 * sigma.sum(),
-            ),
-        )
+    return Outcome.of(
+        equal(
+            "printed products that conform when rank X < d",
+            _conforms(shape.V, shape.singular_values, shape.M),
+            0,
+            0,
+            "exact",
+        ),
+        different("squared error as printed, over the least", printed / least, 1.0, 1e-6),
+        equal("squared error with V_X, over the least", correct / least, 1.0, 1e-11),
+        different(
+            "truncated SVD with V_k for its transpose",
+            np.linalg.norm((P * sigma)[:, :7] @ printed_right_factor(Qt) - problem.M),
+            0.0,
+            1e-3,
+        ),
+        equal(
+            "truncated SVD with the transpose",
+            np.linalg.norm((P * sigma) @ Qt - problem.M),
+            0.0,
+            1e-12 * sigma.sum(),
+        ),
     )
 
 

@@ -80,15 +80,11 @@ def event_names(effort: Effort) -> Outcome:  # noqa: ARG001
     inside, outside = (_conditional(squares, chances, event) for event in (often, ~often))
     share, other = float(chances @ often), float(chances @ least)
     probabilities = LABEL_LAWS["Zipf 1, L = 100"]
-    return Outcome(
-        (
-            equal("both terms with E_max", inside * share + outside * (1 - share), whole, 1e-12),
-            different(
-                "with P[E_min] as printed", inside * other + outside * (1 - share), whole, 0.1
-            ),
-            equal("p as the smallest p_l", float(probabilities.min()), probabilities[-1], 0),
-        ),
-        "Also: the index under min is l, and the root is that of a number, not of a norm.",
+    return Outcome.of(
+        equal("both terms with E_max", inside * share + outside * (1 - share), whole, 1e-12),
+        different("with P[E_min] as printed", inside * other + outside * (1 - share), whole, 0.1),
+        equal("p as the smallest p_l", float(probabilities.min()), probabilities[-1], 0),
+        note="Also: the index under min is l, and the root is that of a number, not of a norm.",
     )
 
 
@@ -118,12 +114,10 @@ def doubled_probability(effort: Effort) -> Outcome:  # noqa: ARG001
     chance = probability_of_the_event(n)
     always = float(chance >= 1 - delta)
     union = 1 - largest_count_tail(n, np.full(5, 0.2))
-    return Outcome(
-        (
-            different("chance that P[E_max] >= 1 - delta", always, 1 - delta, 0.05),
-            at_least("P[E_max], exact", chance, 1 - delta),
-            at_least("P[E_max] against the union bound", chance, union, 1e-9, "rounding"),
-        )
+    return Outcome.of(
+        different("chance that P[E_max] >= 1 - delta", always, 1 - delta, 0.05),
+        at_least("P[E_max], exact", chance, 1 - delta),
+        at_least("P[E_max] against the union bound", chance, union, 1e-9, "rounding"),
     )
 
 
@@ -157,15 +151,13 @@ def points_for_lemma_1(effort: Effort) -> Outcome:
         "lemma's n over the exact need, uniform, L = 200", paper_points(uniform, delta) / needed, 50
     )
     half = largest_count_tail(repaired_points(uniform, delta) // 2, uniform)
-    return Outcome(
-        (
-            lead,
-            equal("lemma's n, uniform, L = 200", paper_points(uniform, delta), 165_881, 0),
-            at_most("exact need against the repaired n", needed, repaired_points(uniform, delta)),
-            at_least("tail at half of the repaired n", half, delta),
-            *facts,
-        ),
-        f"Exact need for 200 uniform labels at delta = 0.05: n = {needed:,}.",
+    return Outcome.of(
+        lead,
+        equal("lemma's n, uniform, L = 200", paper_points(uniform, delta), 165_881, 0),
+        at_most("exact need against the repaired n", needed, repaired_points(uniform, delta)),
+        at_least("tail at half of the repaired n", half, delta),
+        *facts,
+        note=f"Exact need for 200 uniform labels at delta = 0.05: n = {needed:,}.",
     )
 
 
@@ -192,12 +184,10 @@ def conditioning(effort: Effort) -> Outcome:
     often = (counts <= 2 * seen.probabilities.max() * n).all(axis=1)
     rest = n * law.moments.second_moment * float(chances @ ~often)
     bound = _conditional(squares, chances, often) + rest
-    return Outcome(
-        (
-            at_most("E[|V|_2^2 | l], largest over l", max(given[0]), n, 1e-12, "rounding"),
-            equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12),
-            equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12),
-            at_most("E|V|_2^2 against the bound by conditioning", float(chances @ squares), bound),
-            at_least("chance of the complement", float(chances @ ~often), 1e-3),
-        )
+    return Outcome.of(
+        at_most("E[|V|_2^2 | l], largest over l", max(given[0]), n, 1e-12, "rounding"),
+        equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12),
+        equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12),
+        at_most("E|V|_2^2 against the bound by conditioning", float(chances @ squares), bound),
+        at_least("chance of the complement", float(chances @ ~often), 1e-3),
     )

@@ -24,11 +24,7 @@ from paper_checks.checking import (
 from paper_checks.statements.section_3_costs import tally
 
 N_LABELS, N_FEATURES, CLAIMED_GIGABYTES = 10_000, 1_000_000, 100.0
-
-
 ORDERS_OF_MAGNITUDE = 100.0  # the least that the plural can mean
-
-
 STANDARD_ERRORS = 5.0
 
 
@@ -45,8 +41,8 @@ def memory_of_a_full_model(_: Effort) -> Outcome:
     """80 GB in double precision, 40 GB in single."""
     ratio = CLAIMED_GIGABYTES / model_gigabytes(N_FEATURES, N_LABELS, 8)
     reason = "'around' allows a factor of 1.5"
-    return Outcome(
-        (equal("logarithm of claimed over computed", math.log(ratio), 0.0, math.log(1.5), reason),)
+    return Outcome.of(
+        equal("logarithm of claimed over computed", math.log(ratio), 0.0, math.log(1.5), reason)
     )
 
 
@@ -76,18 +72,12 @@ def gain_of_the_fast_operations(effort: Effort) -> Outcome:
     sizes = printed.statistics()
     nonzeros = float(sizes["train_nonzeros"]["bibtex"])
     bibtex = predicted_gain(0.2 * float(sizes["n_labels"]["bibtex"]), nonzeros)
-    return Outcome(
-        (
-            equal("gain at s = 10, 40 nonzeros", gains[10, 40], predicted_gain(10, 40), 1e-9),
-            equal("worst relative error of s d/(s + d)", worst, 0.0, 1e-9),
-            at_most("share of the claimed gain at s = 2, 40 nonzeros", gains[2, 40] / 40, 0.05),
-            at_least("the same where |Omega| = nnz(X)", gains[40, 40] / 40, 0.5, 1e-12, "rounding"),
-            at_most(
-                "bibtex, a fifth observed, share of the claimed gain",
-                bibtex / nonzeros,
-                1 / 3,
-            ),
-        ),
+    return Outcome.of(
+        equal("gain at s = 10, 40 nonzeros", gains[10, 40], predicted_gain(10, 40), 1e-9),
+        equal("worst relative error of s d/(s + d)", worst, 0.0, 1e-9),
+        at_most("share of the claimed gain at s = 2, 40 nonzeros", gains[2, 40] / 40, 0.05),
+        at_least("the same where |Omega| = nnz(X)", gains[40, 40] / 40, 0.5, 1e-12, "rounding"),
+        at_most("bibtex, a fifth observed, share of the claimed gain", bibtex / nonzeros, 1 / 3),
         note=f"bibtex with a fifth of its labels: {bibtex:.1f} times, not {nonzeros:.1f}",
     )
 
@@ -143,14 +133,10 @@ def announced_rate(effort: Effort) -> Outcome:
     errors = [STANDARD_ERRORS * row["stderr"] * math.sqrt(n * row["L"]) for row in (square, wide)]
     first, second = theorem_4_terms(n, 10**4, radius=1.0, delta=0.05)
     reason = "five standard errors"
-    return Outcome(
-        (
-            at_least(
-                "excess risk times sqrt(nL), d = 8, L = 2048", scaled[1], 3.0, errors[1], reason
-            ),
-            at_most("the same at L = d = 8", scaled[0], 1.2, errors[0], reason),
-            at_least("second over first term of Theorem 4, L = 10^4", second / first, 100.0),
-        )
+    return Outcome.of(
+        at_least("excess risk times sqrt(nL), d = 8, L = 2048", scaled[1], 3.0, errors[1], reason),
+        at_most("the same at L = d = 8", scaled[0], 1.2, errors[0], reason),
+        at_least("second over first term of Theorem 4, L = 10^4", second / first, 100.0),
     )
 
 
@@ -174,10 +160,8 @@ def orders_of_magnitude_faster(_: Effort) -> Outcome:
     times = printed.only(printed.load(4), metric="seconds")
     wide = printed.spread(times, ["dataset", "rank"], "method")
     ratios = wide["WSABIE"] / wide["LEML"]
-    return Outcome(
-        (
-            at_most("largest ratio of training times", ratios.max(), ORDERS_OF_MAGNITUDE / 10),
-            at_least("smallest ratio of training times", ratios.min(), 1.0),
-        ),
+    return Outcome.of(
+        at_most("largest ratio of training times", ratios.max(), ORDERS_OF_MAGNITUDE / 10),
+        at_least("smallest ratio of training times", ratios.min(), 1.0),
         note="WSABIE over LEML: " + ", ".join(f"{ratio:.1f}" for ratio in ratios),
     )

@@ -24,14 +24,9 @@ from paper_checks.worlds.instances import Instance, ordinary
 
 Array = NDArray[np.float64]
 
-
 # Two bicliques, with 9 and with 4 edges.
 TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.float64)
-
-
 PRINTED_INDICES = ("ij", "l")  # the label's index in the formula and in the words around it
-
-
 CORRECT_INDICES = ("ij", "j")
 
 
@@ -50,11 +45,9 @@ def label_index(effort: Effort) -> Outcome:  # noqa: ARG001
     unbound = [
         len(set(words) - set(formula)) for formula, words in (PRINTED_INDICES, CORRECT_INDICES)
     ]
-    return Outcome(
-        (
-            at_least("unbound indices as printed", unbound[0], 1),
-            equal("unbound indices with the j-th label", unbound[1], 0, 0, "exact"),
-        )
+    return Outcome.of(
+        at_least("unbound indices as printed", unbound[0], 1),
+        equal("unbound indices with the j-th label", unbound[1], 0, 0, "exact"),
     )
 
 
@@ -84,13 +77,9 @@ def one_letter_for_two_quantities(effort: Effort) -> Outcome:
     room = 2 * np.sqrt(2 * 1e-8 * problem.scale / smallest)
     apart = float(np.linalg.norm(Z - penalised))
     near = float(np.linalg.norm(linked.Z - penalised))
-    return Outcome(
-        (
-            different("distance of the two predictors", apart, 0.0, 10 * room, "certified gaps"),
-            equal(
-                "distance with the radius of the penalised one", near, 0.0, room, "certified gaps"
-            ),
-        )
+    return Outcome.of(
+        different("distance of the two predictors", apart, 0.0, 10 * room, "certified gaps"),
+        equal("distance with the radius of the penalised one", near, 0.0, room, "certified gaps"),
     )
 
 
@@ -119,12 +108,10 @@ def hardness_by_bicliques(effort: Effort) -> Outcome:
     values, blocks = rank_one_values(graph), rank_one_values(TWO_BLOCKS)
     predicted = float(graph.sum()) - largest_biclique(graph)
     reason = "the weight on non-edges is 1e6, not infinite"
-    return Outcome(
-        (
-            equal("least weighted error, random graph", min(values), predicted, 0.02, reason),
-            equal("least weighted error, two blocks", min(blocks), 4.0, 0.02, reason),
-            equal("worst local minimum, two blocks", max(blocks), 9.0, 0.02, reason),
-        ),
+    return Outcome.of(
+        equal("least weighted error, random graph", min(values), predicted, 0.02, reason),
+        equal("least weighted error, two blocks", min(blocks), 4.0, 0.02, reason),
+        equal("worst local minimum, two blocks", max(blocks), 9.0, 0.02, reason),
         note="NP-hardness is by citation (Gillis and Glineur, weighted low-rank approximation); "
         "the check runs its reduction: the best rank-one fit finds the largest biclique.",
     )
@@ -176,19 +163,17 @@ def one_half_or_not(effort: Effort) -> Outcome:
     other = soft_threshold(Q.T @ unit.Y, 2.0)
     size = float(np.linalg.norm(Z))
     reason = "alternating minimisation to the rounding limit"
-    return Outcome(
-        (
-            equal("slope (12) over that of half the squared error", slope / with_half, 1.0, 1e-10),
-            equal("slope (12) over that of the squared error", slope / without, 0.5, 1e-10),
-            equal(
-                "penalty 2 without 1/2 against penalty 1 with it",
-                np.linalg.norm(Z - doubled),
-                0.0,
-                1e-5 * size,
-                reason,
-            ),
-            different("penalty 2 in both", np.linalg.norm(Z - other), 0.0, 1e-2 * size, reason),
-        )
+    return Outcome.of(
+        equal("slope (12) over that of half the squared error", slope / with_half, 1.0, 1e-10),
+        equal("slope (12) over that of the squared error", slope / without, 0.5, 1e-10),
+        equal(
+            "penalty 2 without 1/2 against penalty 1 with it",
+            np.linalg.norm(Z - doubled),
+            0.0,
+            1e-5 * size,
+            reason,
+        ),
+        different("penalty 2 in both", np.linalg.norm(Z - other), 0.0, 1e-2 * size, reason),
     )
 
 
@@ -222,11 +207,9 @@ def overfitting_without_penalty(effort: Effort) -> Outcome:
     many, few = (_excess_ratio(effort, n=60, d=d) for d in (50, 3))
     # The logarithm of a ratio has deviation 0.37 at d = 50 (mean 0.6) and 0.25 at d = 3 (mean
     # -0.1): both thresholds are more than five standard errors of 24 draws away.
-    return Outcome(
-        (
-            at_least("excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.2),
-            at_most("the same at d = 3", few, 1.2),
-        )
+    return Outcome.of(
+        at_least("excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.2),
+        at_most("the same at d = 3", few, 1.2),
     )
 
 

@@ -26,10 +26,7 @@ from paper_checks.worlds.instances import Instance, ordinary
 
 Array = NDArray[np.float64]
 
-
 SMOOTH = ("squared", "logistic", "squared_hinge")
-
-
 CONVERGED = "alternating minimisation to its rounding limit"
 
 
@@ -56,21 +53,15 @@ def trace_norm_of_factors(effort: Effort) -> Outcome:
         others.append(half_squares(W @ T, H @ np.linalg.inv(T).T) / norm)
     T, S = balancing(3 * W, H / 3)
     balanced = half_squares(3 * W @ T, H / 3 @ S)
-    return Outcome(
-        (
-            at_least("median over random factorisations, over the norm", np.median(others), 1.5),
-            at_least(
-                "least over random factorisations, over the norm",
-                min(others),
-                1.0,
-                1e-12,
-                "rounding",
-            ),
-            equal("balanced factorisation, over the norm", balanced / norm, 1.0, 1e-10),
-            different(
-                "factors 3 W and H / 3, over the norm", half_squares(3 * W, H / 3) / norm, 1.0, 1.0
-            ),
-        )
+    return Outcome.of(
+        at_least("median over random factorisations, over the norm", np.median(others), 1.5),
+        at_least(
+            "least over random factorisations, over the norm", min(others), 1.0, 1e-12, "rounding"
+        ),
+        equal("balanced factorisation, over the norm", balanced / norm, 1.0, 1e-10),
+        different(
+            "factors 3 W and H / 3, over the norm", half_squares(3 * W, H / 3) / norm, 1.0, 1.0
+        ),
     )
 
 
@@ -97,27 +88,23 @@ def factored_equals_convex(effort: Effort) -> Outcome:
     value = _convex_value(data, convex, 3.0)
     norm = TraceBall(1.0).norm(few.W @ few.H.T)
     gap = found.certificate.gap if found.certificate else np.inf
-    return Outcome(
-        (
-            equal(
-                "factored minimum against the convex one",
-                found.objective,
-                value,
-                1e-8 * value,
-                CONVERGED,
-            ),
-            at_most("certified gap", gap, 0.0, 1e-6 * value, CONVERGED),
-            equal(
-                "k = 2: penalty over trace norm",
-                half_squares(few.W, few.H) / norm,
-                1.0,
-                1e-7,
-                CONVERGED,
-            ),
-            at_least(
-                "k = 2: minimum over the convex one", few.objective / value, 1.0, 1e-9, CONVERGED
-            ),
-        )
+    return Outcome.of(
+        equal(
+            "factored minimum against the convex one",
+            found.objective,
+            value,
+            1e-8 * value,
+            CONVERGED,
+        ),
+        at_most("certified gap", gap, 0.0, 1e-6 * value, CONVERGED),
+        equal(
+            "k = 2: penalty over trace norm",
+            half_squares(few.W, few.H) / norm,
+            1.0,
+            1e-7,
+            CONVERGED,
+        ),
+        at_least("k = 2: minimum over the convex one", few.objective / value, 1.0, 1e-9, CONVERGED),
     )
 
 
@@ -163,12 +150,10 @@ def convex_in_each_factor(effort: Effort) -> Outcome:
         lowest.append(_lowest(world.label_problem, world.H) - world.penalty)
     world = factor_world(effort.rng, SQUARED, penalty=0.1)
     across = float(np.linalg.norm(world.X.T @ np.where(world.seen, world.Y, 0.0), 2))
-    return Outcome(
-        (
-            at_least("least eigenvalue minus the penalty", min(lowest), 0.0, 1e-9, "rounding"),
-            # At W = H = 0 the joint Hessian has blocks penalty I and -X^T Y: eigenvalues mix them.
-            at_most("least joint eigenvalue at W = H = 0", world.penalty - across, -0.1),
-        )
+    return Outcome.of(
+        at_least("least eigenvalue minus the penalty", min(lowest), 0.0, 1e-9, "rounding"),
+        # At W = H = 0 the joint Hessian has blocks penalty I and -X^T Y: eigenvalues mix them.
+        at_most("least joint eigenvalue at W = H = 0", world.penalty - across, -0.1),
     )
 
 
@@ -204,16 +189,14 @@ def ends_at_a_stationary_point(effort: Effort) -> Outcome:
         left.append(_gradient_norm(replace(world, W=end.W, H=end.H)) / _gradient_norm(world))
     A = factor_world(effort.rng, SQUARED).X @ effort.rng.standard_normal((7, 1)) @ np.ones((1, 2))
     curvatures = np.linalg.eigvalsh(A.T @ A)
-    return Outcome(
-        (
-            equal("gradient at the end over that at the start", max(left), 0.0, 1e-5, CONVERGED),
-            equal(
-                "penalty 0, dependent columns of W: least curvature over largest",
-                curvatures[0] / curvatures[1],
-                0.0,
-                1e-12,
-            ),
-        )
+    return Outcome.of(
+        equal("gradient at the end over that at the start", max(left), 0.0, 1e-5, CONVERGED),
+        equal(
+            "penalty 0, dependent columns of W: least curvature over largest",
+            curvatures[0] / curvatures[1],
+            0.0,
+            1e-12,
+        ),
     )
 
 
@@ -241,18 +224,16 @@ def kernel_remark(effort: Effort) -> Outcome:
     literal, corrected = (_kernel_change(data, power) for power in (1.0, 0.5))
     rows = Instance("orthonormal rows", np.linalg.qr(data.X[:5].T)[0].T, data.Y[:5], 3)
     reason = "two fits to their rounding limits"
-    return Outcome(
-        (
-            at_least("change of predictions with |Z|_tr on coefficients", literal, 0.05),
-            equal("change of predictions with |K^(1/2) Z|_tr", corrected, 0.0, 1e-5, reason),
-            equal(
-                "change with |Z|_tr where K is the identity",
-                _kernel_change(rows, 1.0),
-                0.0,
-                1e-5,
-                reason,
-            ),
-        )
+    return Outcome.of(
+        at_least("change of predictions with |Z|_tr on coefficients", literal, 0.05),
+        equal("change of predictions with |K^(1/2) Z|_tr", corrected, 0.0, 1e-5, reason),
+        equal(
+            "change with |Z|_tr where K is the identity",
+            _kernel_change(rows, 1.0),
+            0.0,
+            1e-5,
+            reason,
+        ),
     )
 
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.checking import (
-    Effort,
-    Fact,
-    Kind,
-    Outcome,
-    Statement,
-    Verdict,
-    at_least,
-    equal,
-)
+from paper_checks.checking import Effort, Fact, Kind, Outcome, Statement, Verdict, at_least, equal
 from paper_checks.cplst import least_squared_error
 from paper_checks.statements.claims_1_and_2 import CLEAR_GAP
 from paper_checks.statements.section_2 import soft_threshold
@@ -23,10 +14,7 @@ from paper_checks.worlds.instances import Instance, shaped
 
 Array = NDArray[np.float64]
 
-
 PENALTY = 0.5
-
-
 TWO_MINIMA = (np.diag([1.0, 3.0]), np.diag([3.0, 13 / 6]), 1.0)  # X, Y, penalty
 
 
@@ -77,7 +65,7 @@ def global_minimum_from_random_starts(effort: Effort) -> Outcome:
         facts.append(
             at_least(f"{name}: best end above it", min(ends), 0.0, 1e-10 * least, "rounding")
         )
-    return Outcome((*facts, *saddle_facts(effort)))
+    return Outcome.of(*facts, *saddle_facts(effort))
 
 
 def saddle_facts(effort: Effort) -> list[Fact]:
@@ -134,23 +122,21 @@ def spurious_minimum(effort: Effort) -> Outcome:
     convex = max(_end(effort, 2) for _ in range(effort.pick(3, 20)))
     wrong = np.abs(ends - values[1]) < 1e-6
     agree = _conditions_agree(effort)
-    return Outcome(
-        (
-            equal("value of the worse local minimum", values[1], 31 / 6, 1e-12),
-            equal("value of the better one", values[0], 2.5 + (13 / 6) ** 2 / 2, 1e-12),
-            at_least("least Hessian eigenvalue at the worse one", lowest[1], 0.1),
-            at_least("least Hessian eigenvalue at the better one", lowest[0], 0.1),
-            at_least("share of random starts that end in the worse one", wrong.mean(), 0.2),
-            equal(
-                "starts that end in neither",
-                (~wrong & (np.abs(ends - values[0]) > 1e-6)).sum(),
-                0,
-                0,
-                "exact",
-            ),
-            equal("k = 2: value reached by all starts", convex, 19 / 6, 1e-7, "stopped at 1e-13"),
-            equal("random diagonal cases where the closed condition errs", agree, 0, 0, "exact"),
+    return Outcome.of(
+        equal("value of the worse local minimum", values[1], 31 / 6, 1e-12),
+        equal("value of the better one", values[0], 2.5 + (13 / 6) ** 2 / 2, 1e-12),
+        at_least("least Hessian eigenvalue at the worse one", lowest[1], 0.1),
+        at_least("least Hessian eigenvalue at the better one", lowest[0], 0.1),
+        at_least("share of random starts that end in the worse one", wrong.mean(), 0.2),
+        equal(
+            "starts that end in neither",
+            (~wrong & (np.abs(ends - values[0]) > 1e-6)).sum(),
+            0,
+            0,
+            "exact",
         ),
+        equal("k = 2: value reached by all starts", convex, 19 / 6, 1e-7, "stopped at 1e-13"),
+        equal("random diagonal cases where the closed condition errs", agree, 0, 0, "exact"),
         note=f"{wrong.sum()} of {number} random starts end in the worse minimum.",
     )
 

@@ -25,7 +25,6 @@ from paper_checks.worlds.factored import SQUARED, factor_world
 
 Array = NDArray[np.float64]
 
-
 CONSTANT = 2.0  # of the O() of Algorithm 1: two products with X, two passes over the entries
 
 
@@ -44,17 +43,11 @@ def average_number_of_nonzeros(effort: Effort) -> Outcome:
     X = effort.rng.random((50, 40)) < np.linspace(0.05, 0.9, 50)[:, None]
     X[0], X[-1] = np.arange(40) < 1, True
     printed = [printed_average(X, i) for i in range(len(X))]
-    return Outcome(
-        (
-            different(
-                "spread of the printed value over the choice of x",
-                np.ptp(printed),
-                0.0,
-                1.0,
-                "exact",
-            ),
-            equal("with x_i", X.sum(axis=1).mean(), X.sum() / len(X), 1e-12),
-        )
+    return Outcome.of(
+        different(
+            "spread of the printed value over the choice of x", np.ptp(printed), 0.0, 1.0, "exact"
+        ),
+        equal("with x_i", X.sum(axis=1).mean(), X.sum() / len(X), 1e-12),
     )
 
 
@@ -88,18 +81,16 @@ def nonzeros_of_the_design(effort: Effort) -> Outcome:
     world = factor_world(effort.rng, SQUARED)
     sparse = replace(world, X=world.X * (effort.rng.random(world.X.shape) < 0.4))
     counted = int(sparse.H.shape[1] * ((sparse.X != 0).sum(axis=1) * sparse.seen.sum(axis=1)).sum())
-    return Outcome(
-        (
-            at_least(f"{facts[1][0]}: nonzeros over the formula", facts[1][1], 50),
-            equal(f"{facts[0][0]}: nonzeros over the formula", facts[0][1], 1.0, 1e-12),
-            equal(
-                "count against a design written out",
-                counted,
-                np.count_nonzero(sparse.design),
-                0,
-                "exact",
-            ),
-        )
+    return Outcome.of(
+        at_least(f"{facts[1][0]}: nonzeros over the formula", facts[1][1], 50),
+        equal(f"{facts[0][0]}: nonzeros over the formula", facts[0][1], 1.0, 1e-12),
+        equal(
+            "count against a design written out",
+            counted,
+            np.count_nonzero(sparse.design),
+            0,
+            "exact",
+        ),
     )
 
 
@@ -161,14 +152,10 @@ def cost_of_algorithm_1(effort: Effort) -> Outcome:
         X.done.clear()
         problem.hessian(point)(world.W.copy())
         images.append((sum(X.done) + entries + d * k) / unit)
-    return Outcome(
-        (
-            at_most(
-                "operations of a gradient over (nnz(X) + |Omega| + d) k", max(gradients), CONSTANT
-            ),
-            at_most("operations of a Hessian product over the same", max(images), CONSTANT),
-            at_least("the same, least", min(*gradients, *images), 1.0),
-        )
+    return Outcome.of(
+        at_most("operations of a gradient over (nnz(X) + |Omega| + d) k", max(gradients), CONSTANT),
+        at_most("operations of a Hessian product over the same", max(images), CONSTANT),
+        at_least("the same, least", min(*gradients, *images), 1.0),
     )
 
 
@@ -186,12 +173,10 @@ def cost_of_algorithm_1(effort: Effort) -> Outcome:
 def cost_of_algorithm_2(effort: Effort) -> Outcome:
     """The printed cost leaves out dk, which is most of it when X has more columns than nonzeros."""
     many, few = (_algorithm_2(effort, d) for d in (6, 20_000))
-    return Outcome(
-        (
-            at_most("operations over the printed count, d < nnz(X)", many[0], 3.0),
-            at_least("the same, d = 20,000 and 40 nonzeros", few[0], 20.0),
-            at_most("the same with dk added", few[1], 3.0),
-        )
+    return Outcome.of(
+        at_most("operations over the printed count, d < nnz(X)", many[0], 3.0),
+        at_least("the same, d = 20,000 and 40 nonzeros", few[0], 20.0),
+        at_most("the same with dk added", few[1], 3.0),
     )
 
 

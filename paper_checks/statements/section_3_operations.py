@@ -21,13 +21,8 @@ from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]
 
-
 SMOOTH = ("squared", "logistic", "squared_hinge")
-
-
 THOROUGH = Plan(False, False, False, False, cg_steps=200, newton_steps=50, cg_tol=1e-13)
-
-
 DIFFERENCE = "central differences with step 1e-5: truncation 1e-10, rounding 1e-11"
 
 
@@ -63,23 +58,21 @@ def rows_of_H_are_independent(effort: Effort) -> Outcome:
     left = logistic.label_problem.gradient(_updated(logistic).H)
     start = logistic.label_problem.gradient(logistic.H)
     reason = "conjugate gradients to 1e-13"
-    return Outcome(
-        (
-            equal(
-                "relative distance to the rows' regressions",
-                _relative(H, np.array(rows)),
-                0,
-                1e-9,
-                reason,
-            ),
-            equal(
-                "logistic: gradient of the rows at the end, over the start",
-                np.linalg.norm(left) / np.linalg.norm(start),
-                0.0,
-                1e-2,
-                "trust-region stopping rule",
-            ),
-        )
+    return Outcome.of(
+        equal(
+            "relative distance to the rows' regressions",
+            _relative(H, np.array(rows)),
+            0,
+            1e-9,
+            reason,
+        ),
+        equal(
+            "logistic: gradient of the rows at the end, over the start",
+            np.linalg.norm(left) / np.linalg.norm(start),
+            0.0,
+            1e-2,
+            "trust-region stopping rule",
+        ),
     )
 
 
@@ -116,17 +109,15 @@ def W_is_one_regression(effort: Effort) -> Outcome:
     ]
     world = factor_world(effort.rng, SQUARED)
     w = np.linalg.solve(world.hessian(vec(world.W)), world.design.T @ world.targets)
-    return Outcome(
-        (
-            equal("relative difference of objectives", max(apart), 0.0, 1e-12),
-            equal(
-                "relative distance of minimisers",
-                _relative(vec(_updated(world, "W").W), w),
-                0.0,
-                1e-8,
-                "conjugate gradients to 1e-13",
-            ),
-        )
+    return Outcome.of(
+        equal("relative difference of objectives", max(apart), 0.0, 1e-12),
+        equal(
+            "relative distance of minimisers",
+            _relative(vec(_updated(world, "W").W), w),
+            0.0,
+            1e-8,
+            "conjugate gradients to 1e-13",
+        ),
     )
 
 
@@ -146,7 +137,7 @@ def gradient_formula(effort: Effort) -> Outcome:
         w, s = vec(world.W), effort.rng.standard_normal(world.W.size)
         slope = (world.value(w + 1e-5 * s) - world.value(w - 1e-5 * s)) / 2e-5
         errors.append(abs(world.gradient(w) @ s - slope) / np.linalg.norm(world.gradient(w)))
-    return Outcome((equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE),))
+    return Outcome.of(equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
 
 
 @Statement(
@@ -168,7 +159,7 @@ def hessian_formula(effort: Effort) -> Outcome:
         )
         slope = (world.gradient(w + step * s) - world.gradient(w - step * s)) / (2 * step)
         errors.append(_relative(world.hessian(w) @ s, slope))
-    return Outcome((equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE),))
+    return Outcome.of(equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
 
 
 def _to_the_kink(world: FactorWorld, w: Array, s: Array) -> float:
@@ -190,28 +181,23 @@ def kronecker_identity(effort: Effort) -> Outcome:
     """(B^T (x) A) vec(S) = vec(A S B) with columns stacked, and h (x) x = vec(x h^T)."""
     A, S, B = (effort.rng.standard_normal(shape) for shape in ((4, 5), (5, 3), (3, 6)))
     x, h = A[0], B[0]
-    return Outcome(
-        (
-            equal(
-                "error of the product rule",
-                _relative(np.kron(B.T, A) @ vec(S), vec(A @ S @ B)),
-                0,
-                1e-13,
-            ),
-            equal(
-                "error of h (x) x = vec(x h^T)",
-                _relative(np.kron(h, x), vec(np.outer(x, h))),
-                0,
-                1e-15,
-            ),
-            different(
-                "error with rows stacked",
-                _relative(np.kron(B.T, A) @ S.ravel(), (A @ S @ B).ravel()),
-                0.0,
-                0.1,
-                "exact",
-            ),
-        )
+    return Outcome.of(
+        equal(
+            "error of the product rule",
+            _relative(np.kron(B.T, A) @ vec(S), vec(A @ S @ B)),
+            0,
+            1e-13,
+        ),
+        equal(
+            "error of h (x) x = vec(x h^T)", _relative(np.kron(h, x), vec(np.outer(x, h))), 0, 1e-15
+        ),
+        different(
+            "error with rows stacked",
+            _relative(np.kron(B.T, A) @ S.ravel(), (A @ S @ B).ravel()),
+            0.0,
+            0.1,
+            "exact",
+        ),
     )
 
 
@@ -232,7 +218,7 @@ def gradient_by_algorithm_1(effort: Effort) -> Outcome:
         errors.append(
             _relative(vec(problem.gradient(problem.at(world.W))), world.gradient(vec(world.W)))
         )
-    return Outcome((equal("worst relative difference", max(errors), 0.0, 1e-12),))
+    return Outcome.of(equal("worst relative difference", max(errors), 0.0, 1e-12))
 
 
 @Statement(
@@ -251,7 +237,7 @@ def hessian_product_by_algorithm_1(effort: Effort) -> Outcome:
         problem, S = world.feature_problem, effort.rng.standard_normal(world.W.shape)
         image = problem.hessian(problem.at(world.W))(S)
         errors.append(_relative(vec(image), world.hessian(vec(world.W)) @ vec(S)))
-    return Outcome((equal("worst relative difference", max(errors), 0.0, 1e-12),))
+    return Outcome.of(equal("worst relative difference", max(errors), 0.0, 1e-12))
 
 
 def gradient_12(world: FactorWorld) -> Array:
@@ -285,11 +271,9 @@ def gradient_with_full_labels(effort: Effort) -> Outcome:
     missing = factor_world(effort.rng, SQUARED, share=0.5)
     error = _relative(gradient_12(world), world.gradient(vec(world.W)))
     wrong = _relative(gradient_12(missing), missing.gradient(vec(missing.W)))
-    return Outcome(
-        (
-            equal("relative difference", error, 0.0, 1e-12),
-            different("the same with half of the labels missing", wrong, 0.0, 1e-3),
-        )
+    return Outcome.of(
+        equal("relative difference", error, 0.0, 1e-12),
+        different("the same with half of the labels missing", wrong, 0.0, 1e-3),
     )
 
 
@@ -306,7 +290,7 @@ def hessian_with_full_labels(effort: Effort) -> Outcome:
     """Equation (13) is Equation (9) times a vector when every label is seen."""
     world, S = _full(effort), effort.rng.standard_normal((7, 3))
     error = _relative(hessian_product_13(world, S), world.hessian(vec(world.W)) @ vec(S))
-    return Outcome((equal("relative difference", error, 0.0, 1e-12),))
+    return Outcome.of(equal("relative difference", error, 0.0, 1e-12))
 
 
 @Statement(
@@ -329,11 +313,7 @@ def algorithm_2_solves_the_W_problem(effort: Effort) -> Outcome:
     w = np.linalg.solve(world.hessian(vec(world.W)), world.design.T @ world.targets)
     loss = 0.5 * np.square(world.Y - world.X @ iterate.W @ world.H.T).sum()
     reason = "conjugate gradients to 1e-13"
-    return Outcome(
-        (
-            equal(
-                "relative distance to the solution", _relative(vec(iterate.W), w), 0.0, 1e-8, reason
-            ),
-            equal("its sum of losses over the sum written out", iterate.loss() / loss, 1.0, 1e-11),
-        )
+    return Outcome.of(
+        equal("relative distance to the solution", _relative(vec(iterate.W), w), 0.0, 1e-8, reason),
+        equal("its sum of losses over the sum written out", iterate.loss() / loss, 1.0, 1e-11),
     )

@@ -51,7 +51,6 @@ from simulations import (
 
 Array = NDArray[np.float64]
 
-
 # Relative rounding of a few hundred additions.
 ROUNDING = 1e-12
 
@@ -88,12 +87,10 @@ def risks_of_one_and_of_s_labels(effort: Effort) -> Outcome:
     printed, normalised = (
         risk(problem, Z) for risk in (printed_empirical_risk, normalised_empirical_risk)
     )
-    return Outcome(
-        (
-            different("printed empirical risk against population risk", printed, population, 0.1),
-            equal("printed empirical risk is s population risks", printed, s * population, 1e-11),
-            equal("divided by s it estimates the risk", normalised, population, 1e-12),
-        )
+    return Outcome.of(
+        different("printed empirical risk against population risk", printed, population, 0.1),
+        equal("printed empirical risk is s population risks", printed, s * population, 1e-11),
+        equal("divided by s it estimates the risk", normalised, population, 1e-12),
     )
 
 
@@ -129,18 +126,14 @@ def rank_constraint_and_complexity(effort: Effort) -> Outcome:
         for rank in range(1, 7)
         for _ in range(effort.pick(200, 2000))
     ]
-    return Outcome(
-        (
-            equal("rank of the maximiser over the trace ball", np.linalg.matrix_rank(best), 1, 0),
-            equal("value at it against radius |V|", float(np.sum(best * V)), whole, 1e-11),
-            equal("its trace norm", ball.norm(best), radius, 1e-11),
-            at_most("largest value at random Z of rank 1 to 6", max(trials), whole),
-            at_least(
-                "rank one, radius forgotten: 1000 Z", float(np.sum(1e3 * best * V)), 10 * whole
-            ),
-        ),
-        "The Rademacher average of the trace ball is the same with any rank constraint; the rank "
-        "constraint alone leaves the class unbounded.",
+    return Outcome.of(
+        equal("rank of the maximiser over the trace ball", np.linalg.matrix_rank(best), 1, 0),
+        equal("value at it against radius |V|", float(np.sum(best * V)), whole, 1e-11),
+        equal("its trace norm", ball.norm(best), radius, 1e-11),
+        at_most("largest value at random Z of rank 1 to 6", max(trials), whole),
+        at_least("rank one, radius forgotten: 1000 Z", float(np.sum(1e3 * best * V)), 10 * whole),
+        note="The Rademacher average of the trace ball is the same with any rank constraint; the "
+        "rank constraint alone leaves the class unbounded.",
     )
 
 
@@ -170,15 +163,14 @@ def frobenius_excess(effort: Effort) -> Outcome:
     measured = _in_root_n(planted["value"], planted["stderr"], n)
     predicted = sharp.worst_frobenius_excess(n, size * size) * math.sqrt(n)
     gap = math.sqrt(n) * ball.dual_norm(world.label_sums(n, effort.rng)) / n
-    return Outcome(
-        (
-            equal("excess risk where C.2 proves it large", risk.value - least.lower, 0.0, 1e-12),
-            at_least("generalisation gap there, times sqrt(n)", gap, math.sqrt(0.5)),
-            # The worst of five signals is near, not at, the worst of all: 4 % below at most.
-            mean_equal("planted excess, times sqrt(n)", measured, predicted, slack=0.012),
-            mean_above("planted excess, times sqrt(n), above", measured, 0.2),
-        ),
-        "C.2 bounds the generalisation gap; the statement about excess risk needs planted labels.",
+    return Outcome.of(
+        equal("excess risk where C.2 proves it large", risk.value - least.lower, 0.0, 1e-12),
+        at_least("generalisation gap there, times sqrt(n)", gap, math.sqrt(0.5)),
+        # The worst of five signals is near, not at, the worst of all: 4 % below at most.
+        mean_equal("planted excess, times sqrt(n)", measured, predicted, slack=0.012),
+        mean_above("planted excess, times sqrt(n), above", measured, 0.2),
+        note="C.2 bounds the generalisation gap; the statement about excess risk needs planted "
+        "labels.",
     )
 
 
@@ -209,19 +201,17 @@ def radius_of_root_labels(effort: Effort) -> Outcome:
     mcdiarmid, bousquet = zip(
         *(_high_probability(size, 10**12) for size in (256, 4096)), strict=True
     )
-    return Outcome(
-        (
-            mean_below("trace, d = L = 64", large["trace"], 2.1),
-            mean_above("trace, d = L = 16", small["trace"], 1.6),
-            mean_equal("Frobenius, d = L = 64", large["frobenius"], 8.0, slack=0.01),
-            mean_equal("Frobenius, d = L = 16", small["frobenius"], 4.0, slack=0.02),
-            mean_above("trace, d = 1, L = 64", one["trace"], 6.0),
-            mean_above("trace, d = L = 64, n = 4", few["trace"], 3.5),
-            at_least("McDiarmid, L = 4096 over L = 256", mcdiarmid[1] / mcdiarmid[0], 3.0),
-            at_most("Bousquet, L = 4096 over L = 256", bousquet[1] / bousquet[0], 1.0),
-        ),
-        "All in units of 1/sqrt(n). With an unbounded range of the loss the McDiarmid term grows "
-        "like sqrt(L); Bousquet's inequality keeps the rate.",
+    return Outcome.of(
+        mean_below("trace, d = L = 64", large["trace"], 2.1),
+        mean_above("trace, d = L = 16", small["trace"], 1.6),
+        mean_equal("Frobenius, d = L = 64", large["frobenius"], 8.0, slack=0.01),
+        mean_equal("Frobenius, d = L = 16", small["frobenius"], 4.0, slack=0.02),
+        mean_above("trace, d = 1, L = 64", one["trace"], 6.0),
+        mean_above("trace, d = L = 64, n = 4", few["trace"], 3.5),
+        at_least("McDiarmid, L = 4096 over L = 256", mcdiarmid[1] / mcdiarmid[0], 3.0),
+        at_most("Bousquet, L = 4096 over L = 256", bousquet[1] / bousquet[0], 1.0),
+        note="All in units of 1/sqrt(n). With an unbounded range of the loss the McDiarmid term "
+        "grows like sqrt(L); Bousquet's inequality keeps the rate.",
     )
 
 
@@ -270,14 +260,12 @@ def norm_of_a_shared_predictor(effort: Effort) -> Outcome:
     S = second_moments(IsotropicGaussian(d))
     useful = shared_coefficients(d, n_labels, effort.rng)
     claimed = claimed_shared_norm(n_labels)
-    return Outcome(
-        (
-            equal("trace norm for |z| = 1", ball.norm(Z), claimed, 1e-11),
-            equal("trace norm for |z| = 2", ball.norm(2 * Z), 2 * claimed, 1e-11),
-            equal("size of the predictions for |z| = 1", prediction_scales(S, Z)[0], 0.25, 1e-12),
-            equal("mean square prediction of z = sqrt(d)", _power(S, useful), 1.0, 1e-11),
-            equal("its trace norm", ball.norm(useful), math.sqrt(d) * claimed, 1e-10),
-        )
+    return Outcome.of(
+        equal("trace norm for |z| = 1", ball.norm(Z), claimed, 1e-11),
+        equal("trace norm for |z| = 2", ball.norm(2 * Z), 2 * claimed, 1e-11),
+        equal("size of the predictions for |z| = 1", prediction_scales(S, Z)[0], 0.25, 1e-12),
+        equal("mean square prediction of z = sqrt(d)", _power(S, useful), 1.0, 1e-11),
+        equal("its trace norm", ball.norm(useful), math.sqrt(d) * claimed, 1e-10),
     )
 
 
@@ -312,15 +300,11 @@ def two_deviations(effort: Effort) -> Outcome:  # noqa: ARG001
     worst = max(turned_probability(n, bias) for bias in np.linspace(one.value / 2, 1, 50))
     likely = turned_probability(n, one.value / 8)
     complexity = 2 * average.value
-    return Outcome(
-        (
-            at_most("chance of an excess above the sharper bound", worst, delta),
-            at_least("chance of an excess above a quarter of it", likely, delta),
-            at_least("two deviations minus one", two - one.value, complexity),
-            at_least(
-                "the paper's own constants over the sharper ones", literal.value / one.value, 2
-            ),
-        )
+    return Outcome.of(
+        at_most("chance of an excess above the sharper bound", worst, delta),
+        at_least("chance of an excess above a quarter of it", likely, delta),
+        at_least("two deviations minus one", two - one.value, complexity),
+        at_least("the paper's own constants over the sharper ones", literal.value / one.value, 2),
     )
 
 
@@ -348,12 +332,10 @@ def one_predictor_for_all_labels(effort: Effort) -> Outcome:
         Estimate(rows[ball]["value"], rows[ball]["stderr"], 2)
         for ball in ("trace", "frobenius", "pooled")
     )
-    return Outcome(
-        (
-            mean_below("excess, trace, against Frobenius", trace, 0.9 * frobenius.value),
-            mean_below("excess, pooled, against trace", pooled, 0.6 * trace.value),
-            mean_equal("excess, pooled, exact value", pooled, rows["pooled"]["predicted"]),
-            mean_above("excess, Frobenius, against n points for one label", frobenius, 4 / 300),
-        ),
-        "The radius is the norm of the truth, in each ball.",
+    return Outcome.of(
+        mean_below("excess, trace, against Frobenius", trace, 0.9 * frobenius.value),
+        mean_below("excess, pooled, against trace", pooled, 0.6 * trace.value),
+        mean_equal("excess, pooled, exact value", pooled, rows["pooled"]["predicted"]),
+        mean_above("excess, Frobenius, against n points for one label", frobenius, 4 / 300),
+        note="The radius is the norm of the truth, in each ball.",
     )

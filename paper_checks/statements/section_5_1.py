@@ -21,17 +21,9 @@ from paper_checks.checking import (
 from paper_checks.printed import nothing_predicted, statistic
 
 HOUR, DAY = 3600.0, 86400.0
-
-
 EPOCHS = (7000.0, 16000.0, 36000.0)  # seconds named for WSABIE on wiki
-
-
 SIGNIFICANT = 1.96
-
-
 COMPETITIVE = 0.02  # an AUC this much lower still counts as competitive
-
-
 BEHIND_CPLST_OR_BCS = frozenset(
     {
         "6 autofood 100% LEML squared",
@@ -40,11 +32,7 @@ BEHIND_CPLST_OR_BCS = frozenset(
         "10 delicious 100% LEML squared",
     }
 )
-
-
 TIED_WITH_CPLST = frozenset(f"9 delicious {ratio}% LEML squared" for ratio in (60, 80, 100))
-
-
 NEVER_SIGNIFICANT = frozenset(
     {f"6 autofood {ratio}% LEML squared" for ratio in (40, 60, 100)}
     | {f"6 delicious {ratio}% LEML squared" for ratio in (60, 80, 100)}
@@ -84,18 +72,16 @@ def leml_beats_predicting_nothing(_: Effort) -> Outcome:
     missing = missing.assign(worse=worse_than_nothing(missing))
     other = full[full["loss"].ne("squared") & full["dataset"].isin(["bibtex", "delicious"])]
     bibtex = printed.only(missing, dataset="bibtex").groupby("loss")["worse"].sum()
-    return Outcome(
-        (
-            count(
-                "squared loss, all labels: worse, of 20",
-                full[full["loss"] == "squared"]["worse"].sum(),
-                0,
-            ),
-            count("other losses on bibtex, delicious: worse, of 20", other["worse"].sum(), 19),
-            count("bibtex, missing labels, squared: worse, of 12", bibtex["squared"], 3),
-            count("logistic, of 12", bibtex["logistic"], 6),
-            count("squared hinge, of 12", bibtex["squared_hinge"], 12),
-        )
+    return Outcome.of(
+        count(
+            "squared loss, all labels: worse, of 20",
+            full[full["loss"] == "squared"]["worse"].sum(),
+            0,
+        ),
+        count("other losses on bibtex, delicious: worse, of 20", other["worse"].sum(), 19),
+        count("bibtex, missing labels, squared: worse, of 12", bibtex["squared"], 3),
+        count("logistic, of 12", bibtex["logistic"], 6),
+        count("squared hinge, of 12", bibtex["squared_hinge"], 12),
     )
 
 
@@ -118,12 +104,10 @@ def leml_is_better_at_all_ratios(_: Effort) -> Outcome:
     """
     frame = printed.only(printed.full_label_tables(), loss="squared")
     gain = pd.concat([printed.gains(frame, rival) for rival in ("BCS", "CPLST")])
-    return Outcome(
-        (
-            *cells("behind", named(gain[gain < 0]), BEHIND_CPLST_OR_BCS),
-            *cells("level", named(gain[gain == 0]), TIED_WITH_CPLST),
-            count("ahead, of 200", (gain > 0).sum(), 193),
-        )
+    return Outcome.of(
+        *cells("behind", named(gain[gain < 0]), BEHIND_CPLST_OR_BCS),
+        *cells("level", named(gain[gain == 0]), TIED_WITH_CPLST),
+        count("ahead, of 200", (gain > 0).sum(), 193),
     )
 
 
@@ -158,15 +142,13 @@ def leml_is_competitive_with_wsabie(_: Effort) -> Outcome:
     behind = squared[squared < 0].index.to_frame(index=False)
     where = set(zip(behind["dataset"], behind["metric"], strict=True))
     auc = against_wsabie(printed.load(10), "squared").xs("bibtex", level="dataset")
-    return Outcome(
-        (
-            count("squared loss: behind, of 24", len(behind), 3),
-            count("all of them AUC on bibtex", where == {("bibtex", "auc")}, 1),
-            count("logistic loss: behind", (gain["logistic"] < 0).sum(), 8),
-            count("squared hinge: behind", (gain["squared_hinge"] < 0).sum(), 6),
-            count("Table 10, bibtex: behind, of 5", (auc < 0).sum(), 5),
-            Fact("largest shortfall in AUC", -float(auc.min()), COMPETITIVE, "<=", 0.0, PRINTED),
-        )
+    return Outcome.of(
+        count("squared loss: behind, of 24", len(behind), 3),
+        count("all of them AUC on bibtex", where == {("bibtex", "auc")}, 1),
+        count("logistic loss: behind", (gain["logistic"] < 0).sum(), 8),
+        count("squared hinge: behind", (gain["squared_hinge"] < 0).sum(), 6),
+        count("Table 10, bibtex: behind, of 5", (auc < 0).sum(), 5),
+        Fact("largest shortfall in AUC", -float(auc.min()), COMPETITIVE, "<=", 0.0, PRINTED),
     )
 
 
@@ -191,12 +173,10 @@ def training_times_on_wiki(_: Effort) -> Outcome:
     Paper: Table 4.
     """
     reason = "one decimal named"
-    return Outcome(
-        (
-            Fact("WSABIE, days", _seconds("WSABIE") / DAY, 1.6, "==", 0.05, reason),
-            Fact("LEML, hours", _seconds("LEML") / HOUR, 6, "<=", 0.0, PRINTED),
-            Fact("LEML, hours", _seconds("LEML") / HOUR, 5, ">=", 0.0, "six would be generous"),
-        )
+    return Outcome.of(
+        Fact("WSABIE, days", _seconds("WSABIE") / DAY, 1.6, "==", 0.05, reason),
+        Fact("LEML, hours", _seconds("LEML") / HOUR, 6, "<=", 0.0, PRINTED),
+        Fact("LEML, hours", _seconds("LEML") / HOUR, 5, ">=", 0.0, "six would be generous"),
     )
 
 
@@ -228,12 +208,10 @@ def five_epochs_in_two_days(_: Effort) -> Outcome:
     clock = EPOCHS[2] * growth**2
     durations = sum(EPOCHS) + EPOCHS[2] * (growth + growth**2)
     reason = "'almost', and an extrapolation"
-    return Outcome(
-        (
-            Fact("durations: days for five epochs", durations / DAY, 3, ">=", 0.0, "two claimed"),
-            Fact("clock times: days at the fifth", clock / DAY, 2, "==", 0.2, reason),
-            Fact("growth that durations allow", growth_for(2 * DAY), 1.4, "<=", 0.0, "2.25 so far"),
-        ),
+    return Outcome.of(
+        Fact("durations: days for five epochs", durations / DAY, 3, ">=", 0.0, "two claimed"),
+        Fact("clock times: days at the fifth", clock / DAY, 2, "==", 0.2, reason),
+        Fact("growth that durations allow", growth_for(2 * DAY), 1.4, "<=", 0.0, "2.25 so far"),
         note=f"Times grew by {EPOCHS[1] / EPOCHS[0]:.2f}, {growth:.2f}. Four epochs as durations "
         f"take {sum(EPOCHS) + EPOCHS[2] * growth:,.0f} s, near the {_seconds('WSABIE'):,.0f} s of "
         "Table 4, which speaks for durations, and then the fifth is not done in two days.",
@@ -259,17 +237,15 @@ def leml_against_wsabie_on_large_data(_: Effort) -> Outcome:
     wiki = gain.xs("wiki", level="dataset")
     small = wiki.xs(250.0, level="rank").drop(index="seconds", level="metric")
     reason = "points of accuracy; 'similar'"
-    return Outcome(
-        (
-            count(
-                "eurlex, nus-wide: ahead, of 16",
-                (gain.drop(index="wiki", level="dataset") > 0).sum(),
-                16,
-            ),
-            Fact("wiki, k = 250: largest difference", abs(small).max(), 1, "<=", 0.0, reason),
-            count("wiki, k = 250: behind (top-3)", (small < 0).sum(), 1),
-            count("wiki, k = 500: ahead, of 4", (wiki.xs(500.0, level="rank") > 0).sum(), 4),
-        )
+    return Outcome.of(
+        count(
+            "eurlex, nus-wide: ahead, of 16",
+            (gain.drop(index="wiki", level="dataset") > 0).sum(),
+            16,
+        ),
+        Fact("wiki, k = 250: largest difference", abs(small).max(), 1, "<=", 0.0, reason),
+        count("wiki, k = 250: behind (top-3)", (small < 0).sum(), 1),
+        count("wiki, k = 500: ahead, of 4", (wiki.xs(500.0, level="rank") > 0).sum(), 4),
     )
 
 
@@ -294,14 +270,10 @@ def cplst_dips_where_features_abound(_: Effort) -> Outcome:
     least = gain[dips].groupby(level="metric").min()
     most = gain[~dips].groupby(level="metric").max()
     ratio = least / most
-    return Outcome(
-        (
-            Fact(
-                "least lead there over largest elsewhere", ratio.min(), 4, ">=", 0.0, "a clear dip"
-            ),
-            Fact("least lead in top-1", least["top-1"], 20, ">=", 0.0, "points of accuracy"),
-            count("rows", dips.sum(), 40),
-        )
+    return Outcome.of(
+        Fact("least lead there over largest elsewhere", ratio.min(), 4, ">=", 0.0, "a clear dip"),
+        Fact("least lead in top-1", least["top-1"], 20, ">=", 0.0, "points of accuracy"),
+        count("rows", dips.sum(), 40),
     )
 
 
@@ -339,11 +311,9 @@ def leads_that_cannot_be_significant(_: Effort) -> Outcome:
     gain = pd.concat([gain, against_wsabie(printed.load(6), "squared")])
     least = gain.groupby(level=list(range(gain.index.nlevels)), dropna=False).min()
     bound = largest_z(least)
-    return Outcome(
-        (
-            *cells("never significant", named(least[bound < SIGNIFICANT]), NEVER_SIGNIFICANT),
-            count("rows", len(least), 20),
-        )
+    return Outcome.of(
+        *cells("never significant", named(least[bound < SIGNIFICANT]), NEVER_SIGNIFICANT),
+        count("rows", len(least), 20),
     )
 
 
@@ -370,11 +340,9 @@ def leml_outperforms_regression_on_bibtex(_: Effort) -> Outcome:
     ratios = rows[rows["method"] == "LEML"][["table", "dataset", "ratio"]]
     rows = pd.concat([rows[rows["method"] == "LEML"], full.merge(ratios, on=["table", "dataset"])])
     ahead = (printed.gains(rows, "CPLST") > 0).groupby(level=["dataset", "metric"]).sum()
-    return Outcome(
-        (
-            count("compphys: ahead, of 25", ahead.xs("compphys", level="dataset").sum(), 25),
-            count("bibtex, top-1: ratios ahead, of 5", ahead["bibtex", "top-1"], 2),
-            count("bibtex, top-3: ratios ahead, of 5", ahead["bibtex", "top-3"], 3),
-            count("bibtex, AUC: ratios ahead, of 5", ahead["bibtex", "auc"], 5),
-        )
+    return Outcome.of(
+        count("compphys: ahead, of 25", ahead.xs("compphys", level="dataset").sum(), 25),
+        count("bibtex, top-1: ratios ahead, of 5", ahead["bibtex", "top-1"], 2),
+        count("bibtex, top-3: ratios ahead, of 5", ahead["bibtex", "top-3"], 3),
+        count("bibtex, AUC: ratios ahead, of 5", ahead["bibtex", "auc"], 5),
     )

@@ -48,12 +48,10 @@ def binary_relevance(effort: Effort) -> Outcome:
     low = _best_of_rank(problem, world.penalty, (U[:, :k] * sigma[:k], Vt[:k].T))
     least = problem.objective(Z) + 0.5 * world.penalty * np.square(Z).sum()
     scale = float(np.linalg.norm(problem.gradient(np.zeros_like(Z))))
-    return Outcome(
-        (
-            equal("gradient of (2) at binary relevance", np.linalg.norm(joint) / scale, 0.0, 1e-12),
-            at_least("its rank, with k = 2 allowed", np.linalg.matrix_rank(Z), k + 1),
-            at_least("minimum with rank at most 2, over without", low / least, 1.001),
-        )
+    return Outcome.of(
+        equal("gradient of (2) at binary relevance", np.linalg.norm(joint) / scale, 0.0, 1e-12),
+        at_least("its rank, with k = 2 allowed", np.linalg.matrix_rank(Z), k + 1),
+        at_least("minimum with rank at most 2, over without", low / least, 1.001),
     )
 
 
@@ -95,12 +93,10 @@ def leml_outperforms_bcs_and_br(_: Effort) -> Outcome:
     Paper: Section 5.2.
     """
     frame = printed.load(5)
-    return Outcome(
-        (
-            count("better than itself, of 9", (printed.gains(frame, "LEML") > 0).sum(), 0),
-            count("better than BCS, of 9", (printed.gains(frame, "BCS") > 0).sum(), 9),
-            count("better than BR, of 9", (printed.gains(frame, "BR") > 0).sum(), 9),
-        )
+    return Outcome.of(
+        count("better than itself, of 9", (printed.gains(frame, "LEML") > 0).sum(), 0),
+        count("better than BCS, of 9", (printed.gains(frame, "BCS") > 0).sum(), 9),
+        count("better than BR, of 9", (printed.gains(frame, "BR") > 0).sum(), 9),
     )
 
 
@@ -125,19 +121,11 @@ def leml_against_br_depends_on_the_loss(_: Effort) -> Outcome:
     wins = ahead.groupby(level=["table", "loss"]).sum()
     bibtex = ahead.xs("bibtex", level="dataset").groupby(level=["table", "loss"]).sum()
     other = ["logistic", "squared_hinge"]
-    return Outcome(
-        (
-            count("top-3, squared loss: ahead, of 36", wins[12, "squared"], 26),
-            count(
-                "top-3, bibtex, other losses: ahead, of 24", sum(bibtex[12, o] for o in other), 0
-            ),
-            count(
-                "top-3, elsewhere, other losses: ahead, of 48", sum(wins[12, o] for o in other), 48
-            ),
-            count(
-                "bibtex, other losses, all measures: ahead, of 120", bibtex.loc[:, other].sum(), 3
-            ),
-        )
+    return Outcome.of(
+        count("top-3, squared loss: ahead, of 36", wins[12, "squared"], 26),
+        count("top-3, bibtex, other losses: ahead, of 24", sum(bibtex[12, o] for o in other), 0),
+        count("top-3, elsewhere, other losses: ahead, of 48", sum(wins[12, o] for o in other), 48),
+        count("bibtex, other losses, all measures: ahead, of 120", bibtex.loc[:, other].sum(), 3),
     )
 
 
@@ -167,13 +155,11 @@ def leml_at_every_observed_share(_: Effort) -> Outcome:
     gain = bibtex_gains(ratio=0.4)
     share = gain.index.get_level_values("observed")
     few, many = gain[share < 0.2], gain[share >= 0.2]
-    return Outcome(
-        (
-            count("5 and 10 % seen: behind BR, of 10", (few.loc["BR"] < 0).sum(), 9),
-            count("5 and 10 % seen: behind BCS, of 10", (few.loc["BCS"] < 0).sum(), 2),
-            count("20 and 40 % seen: ahead of both, of 20", (many > 0).sum(), 20),
-            Fact("most points of top-1 behind", -few.min(), 8, ">=", 0.0, "8.55 printed"),
-        )
+    return Outcome.of(
+        count("5 and 10 % seen: behind BR, of 10", (few.loc["BR"] < 0).sum(), 9),
+        count("5 and 10 % seen: behind BCS, of 10", (few.loc["BCS"] < 0).sum(), 2),
+        count("20 and 40 % seen: ahead of both, of 20", (many > 0).sum(), 20),
+        Fact("most points of top-1 behind", -few.min(), 8, ">=", 0.0, "8.55 printed"),
     )
 
 
@@ -192,4 +178,4 @@ def leml_at_every_ratio(_: Effort) -> Outcome:
     Paper: Section 5.2.
     """
     gain = bibtex_gains(observed=0.2)
-    return Outcome((count("ahead, of 30", (gain > 0).sum(), 30), count("of", len(gain), 30)))
+    return Outcome.of(count("ahead, of 30", (gain > 0).sum(), 30), count("of", len(gain), 30))

@@ -23,14 +23,9 @@ from paper_checks.checking import (
 from paper_checks.worlds.factored import FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]
-
-
 Entry = Callable[[Array, Array], Array]
 
-
 DIGITS, STEP = 50, Decimal("1e-15")
-
-
 # Second differences: truncation 1e-30 / 12, rounding 1e-50 / 1e-30, both far below 1e-16.
 PRECISE = "double precision of the formula; the reference has twenty digits"
 
@@ -113,25 +108,19 @@ def squared_row(effort: Effort) -> Outcome:
     a, b = _points(effort, (0.0, 1.0, -1.0, 2.5))
     exact = differences(squared_value, a, b)
     printed, ours = printed_squared(a, b), _ours(LOSSES["squared"], a, b)
-    return Outcome(
-        (
-            equal(
-                "error of the printed first derivative",
-                _worst(printed[0], exact[0]),
-                0,
-                1e-14,
-                PRECISE,
-            ),
-            equal(
-                "error of the printed second derivative",
-                _worst(printed[1], exact[1]),
-                0,
-                1e-14,
-                PRECISE,
-            ),
-            equal("error of ours, first", _worst(ours[0], exact[0]), 0, 1e-14, PRECISE),
-            equal("error of ours, second", _worst(ours[1], exact[1]), 0, 1e-14, PRECISE),
-        )
+    return Outcome.of(
+        equal(
+            "error of the printed first derivative", _worst(printed[0], exact[0]), 0, 1e-14, PRECISE
+        ),
+        equal(
+            "error of the printed second derivative",
+            _worst(printed[1], exact[1]),
+            0,
+            1e-14,
+            PRECISE,
+        ),
+        equal("error of ours, first", _worst(ours[0], exact[0]), 0, 1e-14, PRECISE),
+        equal("error of ours, second", _worst(ours[1], exact[1]), 0, 1e-14, PRECISE),
     )
 
 
@@ -153,19 +142,17 @@ def logistic_first_derivative(effort: Effort) -> Outcome:
     world = factor_world(effort.rng, LOSSES["logistic"])
     true, wrong = (_design_gradient(world, entry) for entry in (None, printed_logistic))
     error = float(np.linalg.norm(wrong - true) / np.linalg.norm(true))
-    return Outcome(
-        (
-            different("error of the printed derivative", _worst(printed, exact), 0.0, 0.5, PRECISE),
-            equal(
-                "error of -a / (1 + exp(ab))",
-                _worst(-a / (1 + np.exp(a * b)), exact),
-                0.0,
-                1e-14,
-                PRECISE,
-            ),
-            equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE),
-            at_least("relative error of the gradient it gives", error, 0.1),
-        )
+    return Outcome.of(
+        different("error of the printed derivative", _worst(printed, exact), 0.0, 0.5, PRECISE),
+        equal(
+            "error of -a / (1 + exp(ab))",
+            _worst(-a / (1 + np.exp(a * b)), exact),
+            0.0,
+            1e-14,
+            PRECISE,
+        ),
+        equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE),
+        at_least("relative error of the gradient it gives", error, 0.1),
     )
 
 
@@ -198,16 +185,12 @@ def logistic_second_derivative(effort: Effort) -> Outcome:
     bends = printed_logistic(world.targets, fitted)[1]
     lowest = float(np.linalg.eigvalsh(world.design.T @ (bends[:, None] * world.design))[0])
     least = float(np.linalg.eigvalsh(world.hessian(vec(world.W)))[0])
-    return Outcome(
-        (
-            different(
-                "error of the printed derivative", _worst(printed, exact), 0.0, 0.25, PRECISE
-            ),
-            equal("error with the sign changed", _worst(-printed, exact), 0.0, 1e-14, PRECISE),
-            equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE),
-            at_most("least eigenvalue of the Hessian it gives, no penalty", lowest, -0.05),
-            at_least("least eigenvalue of ours", least, world.penalty, 1e-10, "rounding"),
-        )
+    return Outcome.of(
+        different("error of the printed derivative", _worst(printed, exact), 0.0, 0.25, PRECISE),
+        equal("error with the sign changed", _worst(-printed, exact), 0.0, 1e-14, PRECISE),
+        equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE),
+        at_most("least eigenvalue of the Hessian it gives, no penalty", lowest, -0.05),
+        at_least("least eigenvalue of ours", least, world.penalty, 1e-10, "rounding"),
     )
 
 
@@ -229,37 +212,31 @@ def squared_hinge_row(effort: Effort) -> Outcome:
     printed, ours = printed_squared_hinge(a, b), _ours(LOSSES["squared_hinge"], a, b)
     a2, b2 = _points(effort, (-2.0, 2.0))
     general = differences(squared_hinge_value, a2, b2)[1]
-    return Outcome(
-        (
-            equal(
-                "error of the printed first derivative",
-                _worst(printed[0], exact[0]),
-                0,
-                1e-14,
-                PRECISE,
-            ),
-            equal(
-                "error of the printed second derivative",
-                _worst(printed[1], exact[1]),
-                0,
-                1e-13,
-                PRECISE,
-            ),
-            equal("error of ours, first", _worst(ours[0], exact[0]), 0, 1e-14, PRECISE),
-            equal("error of ours, second", _worst(ours[1], exact[1]), 0, 1e-13, PRECISE),
-            different(
-                "error of the second derivative for labels -2 and +2",
-                _worst(printed_squared_hinge(a2, b2)[1], general),
-                0.0,
-                1.0,
-                PRECISE,
-            ),
-            equal(
-                "the same with 2 a^2",
-                _worst(a2**2 * printed_squared_hinge(a2, b2)[1], general),
-                0.0,
-                1e-13,
-                PRECISE,
-            ),
-        )
+    return Outcome.of(
+        equal(
+            "error of the printed first derivative", _worst(printed[0], exact[0]), 0, 1e-14, PRECISE
+        ),
+        equal(
+            "error of the printed second derivative",
+            _worst(printed[1], exact[1]),
+            0,
+            1e-13,
+            PRECISE,
+        ),
+        equal("error of ours, first", _worst(ours[0], exact[0]), 0, 1e-14, PRECISE),
+        equal("error of ours, second", _worst(ours[1], exact[1]), 0, 1e-13, PRECISE),
+        different(
+            "error of the second derivative for labels -2 and +2",
+            _worst(printed_squared_hinge(a2, b2)[1], general),
+            0.0,
+            1.0,
+            PRECISE,
+        ),
+        equal(
+            "the same with 2 a^2",
+            _worst(a2**2 * printed_squared_hinge(a2, b2)[1], general),
+            0.0,
+            1e-13,
+            PRECISE,
+        ),
     )

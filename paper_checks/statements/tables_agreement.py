@@ -66,7 +66,7 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Outcome:
     """
     apart = disagreements(3, 7, 10)
     compared = len(printed.load(3))
-    return Outcome((count("numbers that differ", len(apart), 0), count("compared", compared, 96)))
+    return Outcome.of(count("numbers that differ", len(apart), 0), count("compared", compared, 96))
 
 
 @Statement(
@@ -92,15 +92,13 @@ def table_5_repeats_tables_12_14_15(_: Effort) -> Outcome:
     swapped = sorted(f"{summary:.4f}") == sorted(f"{detailed:.4f}")
     low, high, start = rises_beside()
     inside = "the rise from k/L 20 % lies between those at 10 % and 40 % observed"
-    return Outcome(
-        (
-            *cells("disagreement", printed.describe(apart), cell),
-            count("numbers compared", len(printed.load(5)), 27),
-            count("the same digits in another order", swapped, 1),
-            Fact(f"Table 15: {inside}", detailed - start, high, "<=", 0.0, PRINTED),
-            Fact(f"Table 15: {inside}, below", detailed - start, low, ">=", 0.0, PRINTED),
-            Fact("Table 5: the rise exceeds both", summary - start, high, ">=", 0.0, PRINTED),
-        ),
+    return Outcome.of(
+        *cells("disagreement", printed.describe(apart), cell),
+        count("numbers compared", len(printed.load(5)), 27),
+        count("the same digits in another order", swapped, 1),
+        Fact(f"Table 15: {inside}", detailed - start, high, "<=", 0.0, PRINTED),
+        Fact(f"Table 15: {inside}, below", detailed - start, low, ">=", 0.0, PRINTED),
+        Fact("Table 5: the rise exceeds both", summary - start, high, ">=", 0.0, PRINTED),
         note=f"Table 5 prints {summary:.4f}, Table 15 prints {detailed:.4f}.",
     )
 
@@ -132,12 +130,10 @@ def accuracies_are_counts(_: Effort) -> Outcome:
     frame = frame[frame["metric"].str.startswith("top")].reset_index(drop=True)
     kept = frame["metric"].str[-1].astype(int)
     missed, chance = off_lattice(frame, kept * statistic(frame, "n_test") / 100)
-    return Outcome(
-        (
-            count("unattainable accuracies", missed, 0),
-            Fact("unattainable if drawn at random", chance, 100, ">=", 0.0, "informative at all"),
-            count("accuracies tested", len(frame), 360 + 756 + 48 + 24 + 9),
-        )
+    return Outcome.of(
+        count("unattainable accuracies", missed, 0),
+        Fact("unattainable if drawn at random", chance, 100, ">=", 0.0, "informative at all"),
+        count("accuracies tested", len(frame), 360 + 756 + 48 + 24 + 9),
     )
 
 
@@ -159,12 +155,10 @@ def hamming_losses_are_counts(_: Effort) -> Outcome:
     frame = printed.only(printed.load(5, 9, 14), metric="hamming").reset_index(drop=True)
     units = statistic(frame, "n_test") * statistic(frame, "n_labels")
     missed, chance = off_lattice(frame, units)
-    return Outcome(
-        (
-            count("unattainable losses", missed, 0),
-            Fact("unattainable if drawn at random", chance, 20, ">=", 0.0, "informative at all"),
-            count("losses tested", len(frame), 100 + 252 + 9),
-        )
+    return Outcome.of(
+        count("unattainable losses", missed, 0),
+        Fact("unattainable if drawn at random", chance, 20, ">=", 0.0, "informative at all"),
+        count("losses tested", len(frame), 100 + 252 + 9),
     )
 
 
@@ -197,13 +191,11 @@ def hits_grow_with_k(_: Effort) -> Outcome:
     present = statistic(counted.index.to_frame(), "test_positives")
     rounding = 0.005 * (5 + 3) / 100
     reason = "two accuracies rounded to 0.005 per cent, times K"
-    return Outcome(
-        (
-            Fact("fewest hits added by two labels", added.min(), 0, ">=", rounding, reason),
-            Fact("most hits added by two labels", added.max(), 2, "<=", rounding, reason),
-            Fact("hits over labels", float((counted[5] / present).max()), 1, "<=", 0.01, reason),
-            count("rows tested", len(counted), 120 + 252),
-        )
+    return Outcome.of(
+        Fact("fewest hits added by two labels", added.min(), 0, ">=", rounding, reason),
+        Fact("most hits added by two labels", added.max(), 2, "<=", rounding, reason),
+        Fact("hits over labels", float((counted[5] / present).max()), 1, "<=", 0.01, reason),
+        count("rows tested", len(counted), 120 + 252),
     )
 
 
@@ -223,8 +215,8 @@ def binary_relevance_does_not_depend_on_k(_: Effort) -> Outcome:
     """
     rows = printed.only(printed.missing_label_tables(), method="BR")
     series = rows.groupby(["table", "dataset", "loss", "observed"])["value"].nunique()
-    return Outcome(
-        (count("series that vary", (series > 1).sum(), 0), count("of", len(series), 180))
+    return Outcome.of(
+        count("series that vary", (series > 1).sum(), 0), count("of", len(series), 180)
     )
 
 
@@ -246,11 +238,9 @@ def marks_of(table: int, misplaced: int) -> Outcome:
     `misplaced` counts the cells marked though not best; the others are best and not marked.
     """
     wrong = mismarked(printed.load(table))
-    return Outcome(
-        (
-            *cells("missing or misplaced marks", printed.describe(wrong), MISMARKED[table]),
-            count("marked though not best", wrong["bold"].sum(), misplaced),
-        ),
+    return Outcome.of(
+        *cells("missing or misplaced marks", printed.describe(wrong), MISMARKED[table]),
+        count("marked though not best", wrong["bold"].sum(), misplaced),
         note="; ".join(sorted(printed.describe(wrong))),
     )
 
@@ -273,7 +263,7 @@ def bold_marks_the_best(_: Effort) -> Outcome:
     """
     frame = printed.load(3, 4, 5, 6, 7, 10, 12, 13, 15)
     wrong = len(mismarked(frame))
-    return Outcome((count("wrong marks", wrong, 0), count("marks", frame["bold"].sum(), 455)))
+    return Outcome.of(count("wrong marks", wrong, 0), count("marks", frame["bold"].sum(), 455))
 
 
 @Statement(

@@ -21,21 +21,13 @@ from paper_checks.checking import (
 from paper_checks.printed import nothing_predicted, off_lattice, statistic
 
 IMPOSSIBLE = frozenset({"9 autofood 80% BCS squared", "9 autofood 100% BCS squared"})
-
-
 SILENT = frozenset(
     {f"9 autofood {ratio}% BCS squared" for ratio in (20, 40)}
     | {f"9 compphys {ratio}% BCS squared" for ratio in (20, 40, 60, 80, 100)}
 )
-
-
 DUPLICATES = frozenset({"10 autofood 20% CPLST squared", "10 compphys 60% CPLST squared"})
-
-
 # Sizes of the public data sets: bibtex and delicious counted, the other two as commonly cited.
 PUBLIC_SIZES = {"bibtex": 7395, "delicious": 16105, "eurlex": 19348, "nus-wide": 269648}
-
-
 # CPLST's AUC on delicious at k/L of 20, 40 and 60 % with the two public splits and a random one of
 # the same sizes, measured by us (least squares with intercept, centred labels). 60 % is full rank.
 DELICIOUS_AUC = ((0.8830, 0.8808, 0.8807), (0.8826, 0.8806, 0.8805), (0.8870, 0.8851, 0.8850))
@@ -75,12 +67,10 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
     ceiling = hamming_ceiling(frame["value_top_1"] - 0.005, nothing_predicted(frame), labels)
     impossible = frame[frame["value"] - frame["half_unit"] > ceiling]
     least = float(impossible["value_top_1"].min())
-    return Outcome(
-        (
-            *cells("above the ceiling", printed.describe(impossible), IMPOSSIBLE),
-            Fact("top-1 accuracy beside a loss of 1", least, 81.58, "==", 1e-9, PRINTED),
-            Fact("ceiling", float(ceiling[impossible.index].max()), 0.9955, "<=", 1e-4, PRINTED),
-        )
+    return Outcome.of(
+        *cells("above the ceiling", printed.describe(impossible), IMPOSSIBLE),
+        Fact("top-1 accuracy beside a loss of 1", least, 81.58, "==", 1e-9, PRINTED),
+        Fact("ceiling", float(ceiling[impossible.index].max()), 0.9955, "<=", 1e-4, PRINTED),
     )
 
 
@@ -104,7 +94,7 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Outcome:
     # The mean number of labels is itself rounded to two decimals.
     allowance = frame["half_unit"] + 0.005 / statistic(frame, "n_labels")
     silent = frame[(frame["value"] - nothing_predicted(frame)).abs() <= allowance]
-    return Outcome((*cells("equal to predicting nothing", printed.describe(silent), SILENT),))
+    return Outcome.of(*cells("equal to predicting nothing", printed.describe(silent), SILENT))
 
 
 @Statement(
@@ -129,15 +119,11 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Outcome:
     full = printed.only(printed.load(9), method="BCS", dataset="bibtex")["value"].to_numpy()
     times = rows["value"] / nothing_predicted(rows)
     slope = rows["value"] / rows["ratio"]
-    return Outcome(
-        (
-            count(
-                "series growing with k/L", (wide.diff(axis=1).iloc[:, 1:] > 0).all(axis=1).sum(), 12
-            ),
-            Fact("least loss, over predicting nothing", times.min(), 1.5, ">=", 0.0, PRINTED),
-            Fact("mean loss over k/L", slope.mean(), 0.65, "==", 0.05, "two figures quoted"),
-            Fact("bibtex, all labels: largest step", np.diff(full).max(), 0, "<=", 0.0, PRINTED),
-        ),
+    return Outcome.of(
+        count("series growing with k/L", (wide.diff(axis=1).iloc[:, 1:] > 0).all(axis=1).sum(), 12),
+        Fact("least loss, over predicting nothing", times.min(), 1.5, ">=", 0.0, PRINTED),
+        Fact("mean loss over k/L", slope.mean(), 0.65, "==", 0.05, "two figures quoted"),
+        Fact("bibtex, all labels: largest step", np.diff(full).max(), 0, "<=", 0.0, PRINTED),
         note=f"loss over k/L from {slope.min():.2f} to {slope.max():.2f}",
     )
 
@@ -169,11 +155,9 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Outcome:
     near = int((apart.loc[10] <= 0.01).sum()) - len(equal)
     rows = printed.only(frame, method="CPLST").set_index(index, drop=False)
     chance = near / 200
-    return Outcome(
-        (
-            *cells("equal", printed.describe(rows.loc[equal]), DUPLICATES),
-            Fact("equal pairs by chance", chance, 0.05, "<=", 0.0, "rough; two were found"),
-        ),
+    return Outcome.of(
+        *cells("equal", printed.describe(rows.loc[equal]), DUPLICATES),
+        Fact("equal pairs by chance", chance, 0.05, "<=", 0.0, "rough; two were found"),
         note="The two entries look copied; which of the two methods is wrong cannot be told.",
     )
 
@@ -206,12 +190,10 @@ def squared_and_hinge_coincide_where_features_abound(effort: Effort) -> Outcome:
     apart = SquaredHinge().derivative(y, fitted) - 2 * Squared().derivative(y, fitted)
     same = coinciding()
     wide = int(same[same.index != "bibtex"].sum())
-    return Outcome(
-        (
-            count("autofood, compphys: equal cells of 40", wide, 33),
-            count("bibtex: equal cells of 20", int(same["bibtex"]), 0),
-            Fact("derivatives apart", float(abs(apart).max()), 0, "==", 1e-12, "rounding"),
-        )
+    return Outcome.of(
+        count("autofood, compphys: equal cells of 40", wide, 33),
+        count("bibtex: equal cells of 20", int(same["bibtex"]), 0),
+        Fact("derivatives apart", float(abs(apart).max()), 0, "==", 1e-12, "rounding"),
     )
 
 
@@ -246,15 +228,13 @@ def sizes_of_the_data_sets(_: Effort) -> Outcome:
     points = [table.loc[d, f"n_{p}"] for d, p in zip(averages["dataset"], part, strict=True)]
     missed, chance = off_lattice(averages, pd.Series(points))
     abundant = set(table.index[table["n_features"] > 50 * table["n_labels"]])
-    return Outcome(
-        (
-            count("splits that miss the public size", wrong, 0),
-            count("averages that are no whole total", missed, 0),
-            Fact("missed if drawn at random", chance, 2, ">=", 0.0, "informative at all"),
-            count("more than 50 features a label", abundant == {"autofood", "compphys"}, 1),
-            Fact("wiki: pages in millions", total["wiki"] / 1e6, 1, "==", 0.15, "'about'"),
-            Fact("wiki: labels", table["n_labels"]["wiki"], 2e5, "==", 2e4, "rounded"),
-        )
+    return Outcome.of(
+        count("splits that miss the public size", wrong, 0),
+        count("averages that are no whole total", missed, 0),
+        Fact("missed if drawn at random", chance, 2, ">=", 0.0, "informative at all"),
+        count("more than 50 features a label", abundant == {"autofood", "compphys"}, 1),
+        Fact("wiki: pages in millions", total["wiki"] / 1e6, 1, "==", 0.15, "'about'"),
+        Fact("wiki: labels", table["n_labels"]["wiki"], 2e5, "==", 2e4, "rounded"),
     )
 
 
@@ -284,12 +264,10 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
     )["value"]
     spread = (series.max() - series.min()).round(6)
     reason = "labels absent from training tie in exact arithmetic, and rounding orders them"
-    return Outcome(
-        (
-            count("series that stay constant, of 10", int((spread == 0).sum()), 9),
-            Fact("compphys AUC", spread.loc[("compphys", 10)], 0, "!=", 1e-4, "one printed unit"),
-            Fact("compphys AUC", spread.loc[("compphys", 10)], 0, "==", 5e-4, reason),
-        )
+    return Outcome.of(
+        count("series that stay constant, of 10", int((spread == 0).sum()), 9),
+        Fact("compphys AUC", spread.loc[("compphys", 10)], 0, "!=", 1e-4, "one printed unit"),
+        Fact("compphys AUC", spread.loc[("compphys", 10)], 0, "==", 5e-4, reason),
     )
 
 
@@ -315,12 +293,10 @@ def cplst_auc_on_delicious(_: Effort) -> Outcome:
     early, late = (np.diff(DELICIOUS_AUC, axis=1)[:, step].mean() for step in (0, 1))
     reason = "splits differ by 0.0003, printing adds 0.0001"
     repaired = float(auc[0.4] + late)
-    return Outcome(
-        (
-            Fact("change from 40 to 60 %", auc[0.6] - auc[0.4], late, "!=", 1e-3, reason),
-            Fact("change from 20 to 40 %", auc[0.4] - auc[0.2], early, "==", 5e-4, reason),
-            Fact("AUC at 60 % by our change", repaired, 0.8813, "==", 1e-4, reason),
-            count("60, 80 and 100 % printed alike", auc[auc.index >= 0.6].nunique(), 1),
-        ),
+    return Outcome.of(
+        Fact("change from 40 to 60 %", auc[0.6] - auc[0.4], late, "!=", 1e-3, reason),
+        Fact("change from 20 to 40 %", auc[0.4] - auc[0.2], early, "==", 5e-4, reason),
+        Fact("AUC at 60 % by our change", repaired, 0.8813, "==", 1e-4, reason),
+        count("60, 80 and 100 % printed alike", auc[auc.index >= 0.6].nunique(), 1),
         note="If so, LEML and CPLST are level in the three rows that D11 counts as behind.",
     )

@@ -59,7 +59,6 @@ from simulations import (
 
 Array = NDArray[np.float64]
 
-
 LINEAR = LOSSES["linear"]
 
 
@@ -89,13 +88,11 @@ def infimum_of_the_risk(effort: Effort) -> Outcome:
         setting, RiskSetting.of(LINEAR, setting, delta=1e-9), theorem_3(setting)
     )
     at_minimiser = population_risk(world, LINEAR, least.Z).value
-    return Outcome(
-        (
-            different("numbers in the printed term", printed_infimum(least.Z), 1, 0.5),
-            equal("risk of the arg inf against the inf", at_minimiser, least.lower, 1e-12),
-            at_least("risk minus inf", risk - least.lower, 0, 1e-12, "rounding"),
-            at_most("risk minus inf against its bound", risk - least.lower, bound.value),
-        )
+    return Outcome.of(
+        different("numbers in the printed term", printed_infimum(least.Z), 1, 0.5),
+        equal("risk of the arg inf against the inf", at_minimiser, least.lower, 1e-12),
+        at_least("risk minus inf", risk - least.lower, 0, 1e-12, "rounding"),
+        at_most("risk minus inf against its bound", risk - least.lower, bound.value),
     )
 
 
@@ -129,15 +126,13 @@ def rate_in_expectation(effort: Effort) -> Outcome:
     heavy = rademacher_average(HeavyTailed(4), UniformLabels(4), n, draws=draws, rng=effort.rng)
     limit = theorem_3(Setting.of(HeavyTailed(4), UniformLabels(4), n))
     one = rademacher_average(RankOne(4), UniformLabels(64), n, draws=8 * draws, rng=effort.rng)
-    return Outcome(
-        (
-            at_most("worst exact excess for d = L = 1", excess[0], bound.value),
-            at_least("the same, as a share of the bound", excess[0] / bound.value, 0.15),
-            equal("exact excess at 4n over n", excess[1] / excess[0], 0.5, 0.01, "ties, O(1/n)"),
-            mean_at_most("average, Student features", heavy, valid_value(limit)),
-            mean_at_most("average, rank-one features", one, theorem_3(setting).value),
-            mean_above("it attains the bound", one, 0.93 * theorem_3(setting).value),
-        )
+    return Outcome.of(
+        at_most("worst exact excess for d = L = 1", excess[0], bound.value),
+        at_least("the same, as a share of the bound", excess[0] / bound.value, 0.15),
+        equal("exact excess at 4n over n", excess[1] / excess[0], 0.5, 0.01, "ties, O(1/n)"),
+        mean_at_most("average, Student features", heavy, valid_value(limit)),
+        mean_at_most("average, rank-one features", one, theorem_3(setting).value),
+        mean_above("it attains the bound", one, 0.93 * theorem_3(setting).value),
     )
 
 
@@ -160,14 +155,12 @@ def scale_of_the_features(effort: Effort) -> Outcome:
     exact = math.sqrt(d / n) * sharp.chi_mean(d)
     draws = effort.pick(200, 2000)
     measured = rademacher_average(laws[0], UniformLabels(1), n, draws=draws, rng=effort.rng)
-    return Outcome(
-        (
-            at_least("average of raw N(0, I) over the printed bound", exact, 6 * _printed(raw)),
-            at_most("against the bound with sqrt(Sigma)", exact, valid_value(theorem_3(raw))),
-            at_most("normalised, printed bound", exact / math.sqrt(d), _printed(normalised)),
-            mean_equal("measured average of raw N(0, I)", measured, exact),
-            equal("printed bound valid (raw)", theorem_3_as_printed(raw).valid, False, 0),
-        )
+    return Outcome.of(
+        at_least("average of raw N(0, I) over the printed bound", exact, 6 * _printed(raw)),
+        at_most("against the bound with sqrt(Sigma)", exact, valid_value(theorem_3(raw))),
+        at_most("normalised, printed bound", exact / math.sqrt(d), _printed(normalised)),
+        mean_equal("measured average of raw N(0, I)", measured, exact),
+        equal("printed bound valid (raw)", theorem_3_as_printed(raw).valid, False, 0),
     )
 
 
@@ -221,18 +214,14 @@ def unbounded_loss(effort: Effort) -> Outcome:
     cell = {"n": 10**4, "delta": 0.05, "draws": effort.pick(20_000, 200_000)}
     row = outlier(cell, effort.rng)[0]
     frequency = Estimate(row["value"], row["stderr"], row["draws"])
-    return Outcome(
-        (
-            at_least("excess over promise, delta = 5e-7", ratios[2], 300),
-            at_least("growth of the ratio from delta = 5e-4", ratios[2] / ratios[1], 15),
-            at_least("chance of failure over the allowed one", odds, 1.9),
-            at_most("largest E|x|^2", max(law.moments.second_moment for law in laws), 1),
-            mean_equal("measured frequency", frequency, turned_round(n, laws[0]), slack=1e-4),
-            at_most(
-                "excess against the bound with its true range", 2 * laws[0].mean, repaired.value
-            ),
-            at_least("excess against the range taken for one", 2 * laws[0].mean, believed.value),
-        )
+    return Outcome.of(
+        at_least("excess over promise, delta = 5e-7", ratios[2], 300),
+        at_least("growth of the ratio from delta = 5e-4", ratios[2] / ratios[1], 15),
+        at_least("chance of failure over the allowed one", odds, 1.9),
+        at_most("largest E|x|^2", max(law.moments.second_moment for law in laws), 1),
+        mean_equal("measured frequency", frequency, turned_round(n, laws[0]), slack=1e-4),
+        at_most("excess against the bound with its true range", 2 * laws[0].mean, repaired.value),
+        at_least("excess against the range taken for one", 2 * laws[0].mean, believed.value),
     )
 
 
@@ -268,16 +257,14 @@ def factor_of_the_labels_seen(effort: Effort) -> Outcome:
     random = Setting.of(RademacherVectors(1), BernoulliEntries(1, 0.01), 400)
     refused = expectation_bound(random, RiskSetting.of(LINEAR, random), theorem_3(random))
     last = Estimate(many["value"], many["stderr"], draws)
-    return Outcome(
-        (
-            mean_below("deviation at s = 16 against s = 1", last, one["value"]),
-            mean_at_most("deviation at s = 16 against the bound", last, bound.value),
-            equal("bound at s = 16 over s = 1", bound.value / other.value, 1.0, 1e-12),
-            at_least("printed factor over measured growth", 16 * one["value"] / last.value, 16),
-            # With a random number of labels a point, s in expectation, the bound fails.
-            at_least("Bernoulli entries, exact", bernoulli_deviation(400, 0.01), 2 * refused.value),
-            equal("bound valid for Bernoulli entries", refused.valid, False, 0),
-        )
+    return Outcome.of(
+        mean_below("deviation at s = 16 against s = 1", last, one["value"]),
+        mean_at_most("deviation at s = 16 against the bound", last, bound.value),
+        equal("bound at s = 16 over s = 1", bound.value / other.value, 1.0, 1e-12),
+        at_least("printed factor over measured growth", 16 * one["value"] / last.value, 16),
+        # With a random number of labels a point, s in expectation, the bound fails.
+        at_least("Bernoulli entries, exact", bernoulli_deviation(400, 0.01), 2 * refused.value),
+        equal("bound valid for Bernoulli entries", refused.valid, False, 0),
     )
 
 
@@ -307,18 +294,16 @@ def range_of_the_loss(effort: Effort) -> Outcome:  # noqa: ARG001
     linear, average = RiskSetting.of(LINEAR, wide), rademacher_chevet(wide)
     bousquet, mcdiarmid = (f(wide, linear, average) for f in (bousquet_excess, mcdiarmid_excess))
     repaired = bousquet_excess(setting, risk, theorem_3(setting))
-    return Outcome(
-        (
-            at_least("excess against the bound with range one", excess, taken),
-            at_least("its exact chance against delta", turned_probability(n, bias), 2 * delta),
-            at_most("against the true range", excess, valid_value(_mcdiarmid(setting, risk))),
-            at_most("chance of an excess above Bousquet's bound", _chance(repaired, n), delta),
-            at_least("above a quarter of it", _chance(repaired, n, 0.25), delta),
-            equal("range of the linear loss", risk.loss_range, 2 * radius, 1e-9),
-            at_least("McDiarmid over Bousquet, d = L = 1024", mcdiarmid.value / bousquet.value, 10),
-        ),
-        "For a loss that is not clipped the range is of the order of the radius, so McDiarmid's "
-        "term swamps radius/sqrt(nL); Bousquet's inequality keeps the rate.",
+    return Outcome.of(
+        at_least("excess against the bound with range one", excess, taken),
+        at_least("its exact chance against delta", turned_probability(n, bias), 2 * delta),
+        at_most("against the true range", excess, valid_value(_mcdiarmid(setting, risk))),
+        at_most("chance of an excess above Bousquet's bound", _chance(repaired, n), delta),
+        at_least("above a quarter of it", _chance(repaired, n, 0.25), delta),
+        equal("range of the linear loss", risk.loss_range, 2 * radius, 1e-9),
+        at_least("McDiarmid over Bousquet, d = L = 1024", mcdiarmid.value / bousquet.value, 10),
+        note="For a loss that is not clipped the range is of the order of the radius, so "
+        "McDiarmid's term swamps radius/sqrt(nL); Bousquet's inequality keeps the rate.",
     )
 
 
@@ -360,14 +345,12 @@ def tightness(effort: Effort) -> Outcome:
     cell = {"d": 8, "L": 8, "rho": 0.5, "draws": draws}
     fast = [fixed_planted({**cell, "n": m}, effort.rng)[0] for m in (2**14, 2**18)]
     slope = math.log(fast[1]["value"] / fast[0]["value"]) / math.log(16)
-    return Outcome(
-        (
-            mean_above("deviation over Theorem 3", average.scaled(1 / bound), 0.93),
-            mean_at_most("and never above", average.scaled(1 / bound), 1.0),
-            equal("excess risk there", excess, 0.0, 1e-12),
-            at_most("slope in n of a fixed signal's excess", slope, -0.8, 0, "noise of about 0.03"),
-        ),
-        "Tight for uniform convergence; the excess risk of a fixed world decays faster.",
+    return Outcome.of(
+        mean_above("deviation over Theorem 3", average.scaled(1 / bound), 0.93),
+        mean_at_most("and never above", average.scaled(1 / bound), 1.0),
+        equal("excess risk there", excess, 0.0, 1e-12),
+        at_most("slope in n of a fixed signal's excess", slope, -0.8, 0, "noise of about 0.03"),
+        note="Tight for uniform convergence; the excess risk of a fixed world decays faster.",
     )
 
 
@@ -409,11 +392,9 @@ def lipschitz_constant_of_the_squared_loss(effort: Effort) -> Outcome:  # noqa: 
     true = expectation_bound(setting, risk, theorem_3(setting))
     assumed = expectation_bound(setting, replace(risk, lipschitz=1.0), theorem_3(setting))
     slopes = loss.derivative(np.ones(2), np.array([-radius, radius]))
-    return Outcome(
-        (
-            at_least("exact deviation against C = 1", deviation, 3 * assumed.value),
-            at_most("against C = 1 + radius R", deviation, valid_value(true)),
-            equal("largest slope on the ball", float(np.abs(slopes).max()), 1 + radius, 1e-12),
-            equal("constant of the loss", risk.lipschitz, 1 + radius, 1e-12),
-        )
+    return Outcome.of(
+        at_least("exact deviation against C = 1", deviation, 3 * assumed.value),
+        at_most("against C = 1 + radius R", deviation, valid_value(true)),
+        equal("largest slope on the ball", float(np.abs(slopes).max()), 1 + radius, 1e-12),
+        equal("constant of the loss", risk.lipschitz, 1 + radius, 1e-12),
     )

@@ -80,14 +80,12 @@ def unit_normal_features(effort: Effort) -> Outcome:
         for law in (IsotropicGaussian(size, normalised=False), IsotropicGaussian(size))
     ]
     scaled = [average.scaled(math.sqrt(10**6 * size)) for average in averages]
-    return Outcome(
-        (
-            at_least("exact average against the printed bound", exact, 1.05 * printed.value),
-            at_most("against the bound for raw x", exact, valid_value(right)),
-            equal("printed bound valid there", printed.valid, False, 0),
-            mean_above("raw, d = L = 32, times sqrt(nL)", scaled[0], 9.0),
-            mean_below("divided by sqrt(d)", scaled[1], 2.1),
-        )
+    return Outcome.of(
+        at_least("exact average against the printed bound", exact, 1.05 * printed.value),
+        at_most("against the bound for raw x", exact, valid_value(right)),
+        equal("printed bound valid there", printed.valid, False, 0),
+        mean_above("raw, d = L = 32, times sqrt(nL)", scaled[0], 9.0),
+        mean_below("divided by sqrt(d)", scaled[1], 2.1),
     )
 
 
@@ -116,15 +114,13 @@ def more_labels_than_features(effort: Effort) -> Outcome:
     wide = [_rate(RademacherVectors(32), size, draws, effort.rng) for size in sizes]
     square = [_rate(RademacherVectors(size), size, 3 * draws, effort.rng) for size in (16, 128)]
     fixed, diagonal = _slope(sizes, wide), _slope([16, 128], square)
-    return Outcome(
-        (
-            mean_above("average, d = 1, against the paper's bound", average, 1.5 * route.value),
-            equal("conditions that fail there", len(route.failures), 1, 0),
-            at_least("slope in L at d = 32", fixed.slope, -0.15, -6 * fixed.stderr, "6 s.e."),
-            at_most("slope in L = d", diagonal.slope, -0.4, -6 * diagonal.stderr, "6 s.e."),
-            mean_below("d = L = 128, times sqrt(nL)", square[1].scaled(math.sqrt(128)), 2.2),
-        ),
-        "For L > d the average saturates at 1/sqrt(nd); the slope claimed is -1/2.",
+    return Outcome.of(
+        mean_above("average, d = 1, against the paper's bound", average, 1.5 * route.value),
+        equal("conditions that fail there", len(route.failures), 1, 0),
+        at_least("slope in L at d = 32", fixed.slope, -0.15, -6 * fixed.stderr, "6 s.e."),
+        at_most("slope in L = d", diagonal.slope, -0.4, -6 * diagonal.stderr, "6 s.e."),
+        mean_below("d = L = 128, times sqrt(nL)", square[1].scaled(math.sqrt(128)), 2.2),
+        note="For L > d the average saturates at 1/sqrt(nd); the slope claimed is -1/2.",
     )
 
 
@@ -172,17 +168,13 @@ def excess_with_more_labels_than_features(effort: Effort) -> Outcome:
     measured = Estimate(row["value"], row["stderr"], row["draws"]).scaled(math.sqrt(n))
     setting = Setting.of(RademacherVectors(1), UniformLabels(1024), n, radius=32.0)
     claimed = (claimed_rate(setting) + math.sqrt(math.log(20) / n)) * math.sqrt(n)
-    return Outcome(
-        (
-            at_least("exact excess over the claim, L = 1024", excess[1] / claimed, 3),
-            equal("slope of the exact excess in L", slope, 0.5, 0.002, "finite size"),
-            equal(
-                "excess over sqrt(L/n), largest L", excess[2] / sizes[2] ** 0.5, limit, 1e-3, "ties"
-            ),
-            mean_equal("measured excess, times sqrt(n)", measured, excess[1]),
-            equal("conditions that fail there", len(paper_route(setting).failures), 1, 0),
-            at_most("excess against Theorem 3", excess[1], 2 * theorem_3(setting).value * n**0.5),
-        )
+    return Outcome.of(
+        at_least("exact excess over the claim, L = 1024", excess[1] / claimed, 3),
+        equal("slope of the exact excess in L", slope, 0.5, 0.002, "finite size"),
+        equal("excess over sqrt(L/n), largest L", excess[2] / sizes[2] ** 0.5, limit, 1e-3, "ties"),
+        mean_equal("measured excess, times sqrt(n)", measured, excess[1]),
+        equal("conditions that fail there", len(paper_route(setting).failures), 1, 0),
+        at_most("excess against Theorem 3", excess[1], 2 * theorem_3(setting).value * n**0.5),
     )
 
 
@@ -209,16 +201,14 @@ def fewer_points_than_labels(effort: Effort) -> Outcome:
         rademacher_average(law, seen, n, draws=draws, rng=effort.rng).scaled(math.sqrt(n * size))
         for n in (size // 16, size, 64 * size)
     )
-    return Outcome(
-        (
-            at_least(
-                "average at n = 1 over the paper's bound", _norm(x) / paper_route(one).value, 1.05
-            ),
-            equal("paper's bound valid at n = 1", paper_route(one).valid, False, 0),
-            mean_above("n = L/16, times sqrt(nL)", few, 2 * many.value),
-            mean_below("n = L, over n = 64 L", equal_.scaled(1 / many.value), 4 / 3),
-            mean_below("n = 64 L, times sqrt(nL)", many, 2.1),
-        )
+    return Outcome.of(
+        at_least(
+            "average at n = 1 over the paper's bound", _norm(x) / paper_route(one).value, 1.05
+        ),
+        equal("paper's bound valid at n = 1", paper_route(one).valid, False, 0),
+        mean_above("n = L/16, times sqrt(nL)", few, 2 * many.value),
+        mean_below("n = L, over n = 64 L", equal_.scaled(1 / many.value), 4 / 3),
+        mean_below("n = 64 L, times sqrt(nL)", many, 2.1),
     )
 
 
@@ -255,13 +245,11 @@ def compact_support(effort: Effort) -> Outcome:  # noqa: ARG001
     worst = max(required_proxy(values, v, symmetrised=True) for v in grid)
     setting = Setting.of(NonNegative(64), UniformLabels(64), 10**9)
     refused = [text for text in paper_route(setting).failures if "E x = 0" in text]
-    return Outcome(
-        (
-            at_least("eta^2 that condition 3 asks for at |v| = 1e-4", plain, 1e4 * proxy),
-            at_most("eta^2 for the symmetrised x, largest over v", worst, proxy),
-            equal("paper's bound names E x = 0 (non-negative x)", len(refused), 1, 0),
-            equal("net bound valid for non-negative x", sub_gaussian_net(setting).valid, True, 0),
-        )
+    return Outcome.of(
+        at_least("eta^2 that condition 3 asks for at |v| = 1e-4", plain, 1e4 * proxy),
+        at_most("eta^2 for the symmetrised x, largest over v", worst, proxy),
+        equal("paper's bound names E x = 0 (non-negative x)", len(refused), 1, 0),
+        equal("net bound valid for non-negative x", sub_gaussian_net(setting).valid, True, 0),
     )
 
 
@@ -286,12 +274,10 @@ def redundant_eigenvalue(effort: Effort) -> Outcome:
     shares = [law.moments.top_eigenvalue / law.moments.proxy for law in laws if law.moments.proxy]
     settings = [Setting.of(law, UniformLabels(2), 100) for law in laws]
     factors = [claimed_rate(s) / math.sqrt(_proxy_only(s)) for s in settings]
-    return Outcome(
-        (
-            equal("smallest eta^2, Rademacher", needed, top, 1e-6, "next term, of order |v|^2"),
-            at_most("sigma_1/eta^2, largest", max(shares), 1.0, 1e-12, "rounding"),
-            equal("rate over the rate without sigma_1", max(factors), math.sqrt(2), 1e-9),
-        )
+    return Outcome.of(
+        equal("smallest eta^2, Rademacher", needed, top, 1e-6, "next term, of order |v|^2"),
+        at_most("sigma_1/eta^2, largest", max(shares), 1.0, 1e-12, "rounding"),
+        equal("rate over the rate without sigma_1", max(factors), math.sqrt(2), 1e-9),
     )
 
 
@@ -325,17 +311,15 @@ def anisotropic_features(effort: Effort) -> Outcome:
     average = rademacher_average(law, seen, n, draws=effort.pick(40, 200), rng=effort.rng)
     trivial = Setting.of(RademacherVectors(d), seen, n)
     compact = math.sqrt(trivial.moments.radius**2 * d / n_labels / n)
-    return Outcome(
-        (
-            at_least(
-                "claimed form over Theorem 3", claimed_rate(setting) / theorem_3(setting).value, 1.2
-            ),
-            mean_at_most("average against Chevet", average, chevet(setting).value),
-            mean_below("average against half the claimed form", average, claimed_rate(setting) / 2),
-            mean_above("average against half of Chevet", average, chevet(setting).value / 2),
-            at_least("claimed form with eta = R over Theorem 3", compact, theorem_3(trivial).value),
+    return Outcome.of(
+        at_least(
+            "claimed form over Theorem 3", claimed_rate(setting) / theorem_3(setting).value, 1.2
         ),
-        "Sharp up to a constant is sqrt(sigma_1) + sqrt(P Sigma), over sqrt(n).",
+        mean_at_most("average against Chevet", average, chevet(setting).value),
+        mean_below("average against half the claimed form", average, claimed_rate(setting) / 2),
+        mean_above("average against half of Chevet", average, chevet(setting).value / 2),
+        at_least("claimed form with eta = R over Theorem 3", compact, theorem_3(trivial).value),
+        note="Sharp up to a constant is sqrt(sigma_1) + sqrt(P Sigma), over sqrt(n).",
     )
 
 
@@ -361,11 +345,9 @@ def non_negative_features(effort: Effort) -> Outcome:
         for law in (NonNegative(size), RademacherVectors(size))
     ]
     moments = NonNegative(size).moments
-    return Outcome(
-        (
-            mean_above("average of |g|/sqrt(d), times sqrt(n)", averages[0], 0.65),
-            mean_below("average of signs/sqrt(d), times sqrt(n)", averages[1], 0.36),
-            at_least("sigma_1/Sigma of |g|/sqrt(d)", moments.top_eigenvalue, 2 / math.pi),
-            equal("centred", moments.centred, False, 0),
-        )
+    return Outcome.of(
+        mean_above("average of |g|/sqrt(d), times sqrt(n)", averages[0], 0.65),
+        mean_below("average of signs/sqrt(d), times sqrt(n)", averages[1], 0.36),
+        at_least("sigma_1/Sigma of |g|/sqrt(d)", moments.top_eigenvalue, 2 / math.pi),
+        equal("centred", moments.centred, False, 0),
     )

@@ -70,16 +70,14 @@ def theorem_6(effort: Effort) -> Outcome:
     wide = paper_route(Setting.of(law, UniformLabels(33), n))
     constant = bounds.paper_constant(16_627)
     first = next(size for size in range(16_600, 16_700) if beats_theorem_3(size))
-    return Outcome(
-        (
-            equal("smallest d = L at which it beats Theorem 3", first, 16_628, 0),
-            equal("beats Theorem 3 at d = L = 10,000", beats_theorem_3(10_000), False, 0),
-            equal("2 c3^2 there", 2 * constant**2, 16_627.52, 0.01, "printed digits"),
-            mean_at_most("average, Zipf labels", average, valid_value(valid)),
-            equal("valid for 100 Zipf-2 labels at n = 10^8", few, False, 0),
-            equal("valid for them at n = 10^10", many, True, 0),
-            equal("valid at d = 32, L = 33", wide.valid, False, 0),
-        )
+    return Outcome.of(
+        equal("smallest d = L at which it beats Theorem 3", first, 16_628, 0),
+        equal("beats Theorem 3 at d = L = 10,000", beats_theorem_3(10_000), False, 0),
+        equal("2 c3^2 there", 2 * constant**2, 16_627.52, 0.01, "printed digits"),
+        mean_at_most("average, Zipf labels", average, valid_value(valid)),
+        equal("valid for 100 Zipf-2 labels at n = 10^8", few, False, 0),
+        equal("valid for them at n = 10^10", many, True, 0),
+        equal("valid at d = 32, L = 33", wide.valid, False, 0),
     )
 
 
@@ -105,13 +103,11 @@ def one_label_too_often(effort: Effort) -> Outcome:
     patterns += [WeightedLabels(heavy_label(size, share)) for share in shares[1:]]
     low, middle, high = (_in_root_n(law, seen, n, draws, effort.rng) for seen in patterns)
     spiked = sharp.spectral_norm(size, patterns[2].probabilities / size)
-    return Outcome(
-        (
-            mean_below("P = 1/L, over Theorem 3", low, 0.35),
-            mean_above("P = 0.8, over Theorem 3", high, 0.75),
-            mean_equal("P = 0.8, against the spiked-column formula", high, spiked, slack=0.01),
-            mean_above("P = 0.4 against P = 1/L", middle, 1.5 * low.value),
-        )
+    return Outcome.of(
+        mean_below("P = 1/L, over Theorem 3", low, 0.35),
+        mean_above("P = 0.8, over Theorem 3", high, 0.75),
+        mean_equal("P = 0.8, against the spiked-column formula", high, spiked, slack=0.01),
+        mean_above("P = 0.4 against P = 1/L", middle, 1.5 * low.value),
     )
 
 
@@ -142,14 +138,12 @@ def fully_observed_labels(effort: Effort) -> Outcome:
         for labels in ("all-ones", "signs")
     )
     trace = Estimate(apart["trace"]["value"], apart["trace"]["stderr"], 2)
-    return Outcome(
-        (
-            equal("equal labels, trace over Frobenius", _ratio(same), 1.0, 1e-9),
-            mean_below(
-                "independent labels, trace, Frobenius", trace, 0.45 * apart["frobenius"]["value"]
-            ),
-            at_most("independent labels, trace over Frobenius", _ratio(apart), 0.45),
-        )
+    return Outcome.of(
+        equal("equal labels, trace over Frobenius", _ratio(same), 1.0, 1e-9),
+        mean_below(
+            "independent labels, trace, Frobenius", trace, 0.45 * apart["frobenius"]["value"]
+        ),
+        at_most("independent labels, trace over Frobenius", _ratio(apart), 0.45),
     )
 
 
@@ -183,19 +177,15 @@ def known_inequalities(effort: Effort) -> Outcome:  # noqa: ARG001
     shifted = Setting.of(RareOutlier(1.0, 0.5, 0.1), UniformLabels(4096), 100)
     unbounded = Setting.of(NonNegative(8), UniformLabels(8), 100)
     gaussian = Setting.of(IsotropicGaussian(8), UniformLabels(8), 100)
-    return Outcome(
-        (
-            at_most("matrix Bernstein over Theorem 6, d = L up to 10^6", max(ratios), 0.1),
-            equal(
-                "matrix Bernstein over sqrt(log(2L)/(nL)), L = 10^6", logs[-1], math.sqrt(2), 1e-3
-            ),
-            equal("the same, L = 8", logs[0], math.sqrt(2), 1e-3, "the linear term, at n = 10^15"),
-            equal("valid for L > d and n < L", matrix_bernstein(wide).valid, True, 0),
-            equal("valid for x that is not centred", matrix_bernstein(shifted).valid, True, 0),
-            equal("valid for unbounded x", _any_valid(unbounded, gaussian), False, 0),
-        ),
-        "Whether a proof 'follows' from another cannot be computed; that the rate does, up to a "
-        "logarithm and with a smaller value for every L below e^8000, can.",
+    return Outcome.of(
+        at_most("matrix Bernstein over Theorem 6, d = L up to 10^6", max(ratios), 0.1),
+        equal("matrix Bernstein over sqrt(log(2L)/(nL)), L = 10^6", logs[-1], math.sqrt(2), 1e-3),
+        equal("the same, L = 8", logs[0], math.sqrt(2), 1e-3, "the linear term, at n = 10^15"),
+        equal("valid for L > d and n < L", matrix_bernstein(wide).valid, True, 0),
+        equal("valid for x that is not centred", matrix_bernstein(shifted).valid, True, 0),
+        equal("valid for unbounded x", _any_valid(unbounded, gaussian), False, 0),
+        note="Whether a proof 'follows' from another cannot be computed; that the rate does, up "
+        "to a logarithm and with a smaller value for every L below e^8000, can.",
     )
 
 
