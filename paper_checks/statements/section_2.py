@@ -155,7 +155,7 @@ def one_half_or_not(effort: Effort) -> Outcome:
     W, H = effort.rng.standard_normal((8, 3)), effort.rng.standard_normal((7, 3))
     direction = effort.rng.standard_normal((8, 3))
     slope = np.sum((data.X.T @ (data.X @ W @ H.T - data.Y) @ H) * direction)
-    with_half, without = (_directional(data, (W, H), direction, half) for half in (0.5, 1.0))
+    with_half, without = (_directional(data, W, H, direction, half) for half in (0.5, 1.0))
     Q = np.linalg.qr(data.X)[0]
     unit = Instance("orthonormal", Q, data.Y * 5, 3)
     doubled = soft_threshold(Q.T @ unit.Y, 2.0 / 2)
@@ -177,11 +177,8 @@ def one_half_or_not(effort: Effort) -> Outcome:
     )
 
 
-def _directional(
-    data: Instance, factors: tuple[Array, Array], direction: Array, half: float
-) -> float:
+def _directional(data: Instance, W: Array, H: Array, direction: Array, half: float) -> float:
     """Return the slope of half * |Y - X W H^T|^2 along a direction by a complex step, exactly."""
-    W, H = factors
     R = data.Y - data.X @ (W + 1e-30j * direction) @ H.T
     return float(half * np.sum(R * R).imag / 1e-30)
 

@@ -45,7 +45,7 @@ def binary_relevance(effort: Effort) -> Outcome:
     joint = problem.gradient(Z) + world.penalty * Z
     k = 2
     U, sigma, Vt = np.linalg.svd(Z, full_matrices=False)
-    low = _best_of_rank(problem, world.penalty, (U[:, :k] * sigma[:k], Vt[:k].T))
+    low = _best_of_rank(problem, world.penalty, U[:, :k] * sigma[:k], Vt[:k].T)
     least = problem.objective(Z) + 0.5 * world.penalty * np.square(Z).sum()
     scale = float(np.linalg.norm(problem.gradient(np.zeros_like(Z))))
     return Outcome.of(
@@ -62,9 +62,9 @@ def _ridge(world: FactorWorld, label: int) -> Array:
     return np.asarray(np.linalg.solve(X.T @ X + world.penalty * np.eye(X.shape[1]), X.T @ y))
 
 
-def _best_of_rank(problem: Problem, penalty: float, start: tuple[Array, Array]) -> float:
+def _best_of_rank(problem: Problem, penalty: float, W: Array, H: Array) -> float:
     """Minimise (2) with the squared Frobenius norm over Z = W H^T by a quasi-Newton method."""
-    (W, H), (d, k) = start, start[0].shape
+    d, k = W.shape
 
     def objective(point: Array) -> tuple[float, Array]:
         A, B = point[: d * k].reshape(d, k), point[d * k :].reshape(-1, k)
