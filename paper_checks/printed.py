@@ -1,6 +1,6 @@
 """The numbers printed in Tables 2 to 15 of the paper, as data.
 
-`load()` returns one row a printed number. The file behind it, `tables.csv`, was transcribed once
+`load()` returns one row per printed number. The file behind it, `tables.csv`, was transcribed once
 from the paper's text and verified by a second reading; each number keeps the decimals it was
 printed with. A mistake of that text could not be told from one of the printed page.
 """
@@ -52,7 +52,7 @@ def _frame() -> pd.DataFrame:
 
 
 def statistics() -> pd.DataFrame:
-    """Return the data statistics, one row a data set.
+    """Return the data statistics, one row per data set.
 
     Paper: Table 2.
     """

@@ -137,7 +137,7 @@ def _page(results: Sequence[Result], drawn: dict[str, str], how: str) -> str:
 
 
 def _table(results: Sequence[Result]) -> list[str]:
-    """Return one row a statement."""
+    """Return one row per statement."""
     head = "| id | place | statement | verdict | measured | | predicted | margin |"
     return [head, "|---|---|---|---|---|---|---|---|", *(_row(result) for result in results)]
 

@@ -109,7 +109,7 @@ def _figure(rows: int, columns: int) -> tuple[Figure, Any]:
 
 
 def _draw(ax: Axes, part: pd.DataFrame, axis: str) -> None:
-    """Draw one panel: a line a method, ours and the paper's."""
+    """Draw one panel: a line for each method, ours and the paper's."""
     from matplotlib.ticker import PercentFormatter
 
     for (method, protocol), look in _LOOKS.items():
@@ -127,7 +127,7 @@ def _draw(ax: Axes, part: pd.DataFrame, axis: str) -> None:
             linewidth=1.3,
             label=look.name,
         )
-        if protocol != "selected":  # one set of printed points a method is enough
+        if protocol != "selected":  # one set of printed points per method is enough
             ax.plot(
                 rows[axis],
                 rows["paper"],

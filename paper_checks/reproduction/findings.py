@@ -23,7 +23,7 @@ HALF_A_POINT = 0.5
 
 
 def findings(measured: Measured, frame: pd.DataFrame) -> list[str]:
-    """Return one sentence a finding; none where the selection does not permit it.
+    """Return one sentence per finding; none where the selection does not permit it.
 
     Paper: Section 5.
     """

@@ -37,8 +37,8 @@ def measure(folder: Path, cell: Cell) -> list[dict[str, Any]]:
     Returns
     -------
     list of one record
-        The metrics by name (accuracies in per cent), `hits_1`, `hits_3`, `hits_5` (a digit a test
-        row) and `choice` (JSON).
+        The metrics by name (accuracies in per cent), `hits_1`, `hits_3`, `hits_5` (one digit per
+        test row) and `choice` (JSON).
 
     Paper: Section 5.
     """

@@ -194,7 +194,7 @@ class Plan:
     notes: tuple[str, ...]
 
     def cells(self, task: Task) -> list[Cell]:
-        """Return the cells of a task, one a repetition."""
+        """Return the cells of a task, one per repetition."""
         return [task.cell(i, self.seed) for i in range(self.repetitions[task])]
 
     def all_cells(self) -> list[Cell]:
@@ -204,7 +204,7 @@ class Plan:
 
 @functools.cache
 def loaded(name: str, folder: Path) -> tuple[Dataset, str]:
-    """Return a data set and the checksum of its content; read once a process."""
+    """Return a data set and the checksum of its content; read once per process."""
     data = load_dataset(name, folder)
     return data, content_checksum(data)
 

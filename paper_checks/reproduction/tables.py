@@ -141,7 +141,7 @@ def _stderr(values: NDArray[np.float64]) -> float:
 
 
 def results_table(measured: Measured) -> pd.DataFrame:
-    """Return one row a number: ours, its standard error over repetitions, and the paper's.
+    """Return one row per number: ours, its standard error over repetitions, and the paper's.
 
     `stderr` is over starts (early-stopped), random measurements, or observation patterns; it is NaN
     where there is no randomness or one repetition. `paper` is NaN where nothing is printed.
@@ -230,7 +230,7 @@ def _number(value: float, digits: int) -> str:
 
 
 def terminal_lines(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield one aligned line a number, a heading a table."""
+    """Yield one aligned line per number, below a heading per table."""
     widths = (12, 12, 14, 14, 6, 9, 19, 9, 8, 9, 9)
     for table, part in frame.groupby("table"):
         yield f"Table {table}"

@@ -65,7 +65,7 @@ def model_gigabytes(n_features: int, n_labels: int, bytes_per_number: int) -> fl
     "d of nonzeros; it is of order d only if |Omega| is at least nnz(X).",
 )
 def gain_of_the_fast_operations(effort: Effort) -> Outcome:
-    """Count operations of both ways to a gradient: the gain is s d/(s + d), d nonzeros a point."""
+    """Count operations of both ways to a gradient: the gain is s d/(s + d), d nonzeros each."""
     settings = [(2, 10), (10, 10), (40, 10), (2, 40), (10, 40), (40, 40)]
     gains = {pair: measured_gain(*pair, effort) for pair in settings}
     worst = max(abs(gain / predicted_gain(*pair) - 1) for pair, gain in gains.items())

@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
     correct="With the squared norm, and without the rank constraint of Equation (2).",
 )
 def binary_relevance(effort: Effort) -> Outcome:
-    """One ridge regression a label minimises (2) with |Z|^2 / 2, the rank constraint left out."""
+    """Ridge regressions, one per label, minimise (2) with |Z|^2 / 2 and no rank constraint."""
     world = factor_world(effort.rng, SQUARED)
     Z = np.column_stack([_ridge(world, label) for label in range(world.Y.shape[1])])
     problem = Problem.from_dense(SQUARED, world.X, np.where(world.seen, world.Y, np.nan))

@@ -262,7 +262,7 @@ def factor_of_the_labels_seen(effort: Effort) -> Outcome:
         mean_at_most("deviation at s = 16 against the bound", last, bound.value),
         equal("bound at s = 16 over s = 1", bound.value / other.value, 1.0, 1e-12),
         at_least("printed factor over measured growth", 16 * one["value"] / last.value, 16),
-        # With a random number of labels a point, s in expectation, the bound fails.
+        # With a random number of labels per point, s in expectation, the bound fails.
         at_least("Bernoulli entries, exact", bernoulli_deviation(400, 0.01), 2 * refused.value),
         equal("bound valid for Bernoulli entries", refused.valid, False, 0),
     )
