@@ -19,11 +19,9 @@ from leml_theory.runs.cells import Cell
 from leml_theory.runs.runner import RunError, execute
 from leml_theory.runs.store import Shard, Store, StoreError, read_shard
 from paper_checks.reproduction.findings import findings
-from paper_checks.reproduction.layout import LARGE, METHODS, TABLES
 from paper_checks.reproduction.measuring import measure
-from paper_checks.reproduction.page import page, terminal_lines
-from paper_checks.reproduction.planning import Plan, Request, make_plan
-from paper_checks.reproduction.tables import Measured, results_table
+from paper_checks.reproduction.planning import LARGE, METHODS, TABLES, Plan, Request, make_plan
+from paper_checks.reproduction.tables import Measured, page, results_table, terminal_lines
 
 _DESCRIPTION = """\
 Train what Tables 3 and 5 to 15 of the paper compare on data that you have, and set our numbers

@@ -14,10 +14,10 @@ from leml_solver._linalg.threads import limit_threads
 from leml_solver.metrics import RowMetrics, evaluate_rows
 from leml_theory.runs.cells import Cell
 from paper_checks import printed
+from paper_checks.checking.running import one_thread
 from paper_checks.reproduction.data import testing_part, training_part
 from paper_checks.reproduction.methods import trained
 from paper_checks.reproduction.planning import Task
-from paper_checks.running import one_thread
 
 __all__ = ["DEPTHS", "measure", "row_hits"]
 
@@ -37,8 +37,8 @@ def measure(folder: Path, cell: Cell) -> list[dict[str, Any]]:
     Returns
     -------
     list of one record
-        The metrics by name (accuracies in per cent), `hits_1`, `hits_3`, `hits_5` (a digit a test
-        row) and `choice` (JSON).
+        The metrics by name (accuracies in per cent), `hits_1`, `hits_3`, `hits_5` (one digit per
+        test row) and `choice` (JSON).
 
     Paper: Section 5.
     """
