@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from command_line import add_seed, page_parser, run_command, whole_number, whole_numbers
-from leml_solver._files.archives import written_aside
 from leml_solver.readers import Dataset, ReadError, read, read_blocks
 from leml_solver.readers.arguments import add_reading_arguments, read_options, share_or_name
+from safe_files import written_aside
 
 if TYPE_CHECKING:  # scikit-learn takes a second, which --help need not
     from leml_solver.estimators import LEMLClassifier

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from command_line import add_seed, page_parser, run_command, whole_number
-from leml_solver._files.archives import written_aside
 from leml_solver.readers import Dataset, ReadError, read
 from leml_solver.readers.arguments import add_reading_arguments, read_options, share_or_name
+from safe_files import write_text
 
 if TYPE_CHECKING:
     from leml_theory.diagnose import Diagnosis
@@ -145,8 +145,7 @@ def _write(folder: Path, text: str, numbers: str, found: Diagnosis) -> None:
 
     contents: dict[str, Any] = {"diagnosis.txt": text, "diagnosis.json": numbers}
     for name, content in contents.items():
-        with written_aside(folder / name) as file:
-            file.write(f"{content}\n".encode())
+        write_text(folder / name, f"{content}\n")
     save_figure(diagnosis_figure(found), folder, "advantage")
 
 

@@ -42,6 +42,7 @@ from leml_theory.sweep.report import (
     versions,
 )
 from leml_theory.worlds import LAWS
+from safe_files import disk_error_text, write_text
 
 _DESCRIPTION = """\
 Draw synthetic worlds, minimise empirical risks over the trace ball and the Frobenius ball, and plot
@@ -176,14 +177,12 @@ def _cells(plans: dict[str, list[Planned]], seed: int) -> list[Cell]:
 
 
 def _write(out: str, frame: pd.DataFrame, summary: Summary, run: dict[str, Any]) -> None:
-    """Write results.csv and summary.json, each aside first and then moved into place."""
+    """Write results.csv and summary.json."""
     table = frame.to_csv(index=False)
     run = {**run, "results_sha256": _digest(table.encode())}
     for name, text in {"results.csv": table, "summary.json": summary_json(summary, run)}.items():
         with _writing(out):
-            aside = Path(out, f"{name}.new")
-            aside.write_text(text, encoding="utf-8")
-            aside.replace(Path(out, name))
+            write_text(Path(out, name), text)
 
 
 def _digest(content: bytes) -> str:
@@ -197,10 +196,8 @@ def _writing(out: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(
-            f"Could not write into `{out}` ({error}). What was measured is safe; make room there "
-            "and run the same command again."
-        ) from error
+        text = disk_error_text(f"write into `{out}`", error)
+        raise StoreError(f"{text} What was measured is safe.") from error
 
 
 def _draw(out: str, ids: Sequence[str], frame: pd.DataFrame) -> None:

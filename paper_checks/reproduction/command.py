@@ -23,6 +23,7 @@ from paper_checks.reproduction.measuring import measure
 from paper_checks.reproduction.page import page, terminal_lines
 from paper_checks.reproduction.planning import Plan, Request, make_plan
 from paper_checks.reproduction.tables import Measured, results_table
+from safe_files import write_text
 
 _DESCRIPTION = """\
 Train what Tables 3 and 5 to 15 of the paper compare on data that you have, and set our numbers
@@ -165,15 +166,13 @@ def _measure(cells: Sequence[Cell], store: Store, request: Request, jobs: int) -
 
 
 def _write(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None:
-    """Write the table, the page and the figures, each aside first."""
+    """Write the table, the page and the figures."""
     texts = {
         "tables.csv": frame.to_csv(index=False),
         "tables.md": page(frame, findings(measured, frame), measured.plan.notes, run),
     }
     for name, text in texts.items():
-        aside = out / f".{name}.part"
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(out / name)
+        write_text(out / name, text)
     _draw(out, frame)
 
 

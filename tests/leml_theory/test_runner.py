@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import numba
 import pytest
 import toy_measure
 from toy_measure import N_CELLS, cells
@@ -214,6 +215,7 @@ def test_one_thread_and_light_imports_in_every_process(tmp_path):
     serial = run(tmp_path / "serial", cells(2), toy_measure.threads_and_modules)
     parallel = run(tmp_path / "parallel", cells(2), toy_measure.threads_and_modules, jobs=2)
     assert {record["threads"] for (record,) in [*serial.values(), *parallel.values()]} == {1}
+    assert {record["compiled"] for (record,) in parallel.values()} == {1}
     assert {record["process"] for (record,) in serial.values()} == {os.getpid()}
     assert os.getpid() not in {record["process"] for (record,) in parallel.values()}
     assert {record["heavy"] for (record,) in parallel.values()} == {""}
@@ -232,6 +234,13 @@ def test_floating_point_warnings_are_as_usual(tmp_path):
     for jobs in (1, 2):
         results = run(tmp_path / str(jobs), cells(2), toy_measure.overflow, jobs)
         assert {record["warnings"] for (record,) in results.values()} == {1}
+
+
+def test_compiled_loops_of_this_process_run_on_one_thread_meanwhile(tmp_path):
+    before = numba.get_num_threads()
+    results = run(tmp_path / "out", cells(2), toy_measure.threads_and_modules)
+    assert {record["compiled"] for (record,) in results.values()} == {1}
+    assert numba.get_num_threads() == before
 
 
 # Failures
