@@ -14,7 +14,7 @@ from scipy import linalg, sparse
 from scipy.special import gammaln
 
 from argument_checks import nonnegative, one_of, positive, positive_integer
-from leml_solver._estimation.targets import solver_seed
+from leml_solver._estimation.scored import solver_seed
 from leml_solver._linalg.threads import Rows, even_rows, shared
 from leml_solver.baselines.base import Baseline
 from leml_solver.baselines.constant_feature import with_constant

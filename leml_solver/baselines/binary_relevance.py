@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from argument_checks import one_of, positive, positive_integer
-from leml_solver._estimation.scored import Probabilities
 from leml_solver._linalg.matrices import as_matrix
 from leml_solver.baselines.active_rows import RowSolver
 from leml_solver.baselines.base import Array, Baseline
@@ -38,7 +37,7 @@ _CONSTANTS: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-class BinaryRelevanceClassifier(Probabilities, Baseline):
+class BinaryRelevanceClassifier(Baseline):
     r"""One linear model a label, fitted to the rows where that label is known.
 
     Minimises :math:`\sum_{(i,l) \in \Omega} \ell(y_{il}, x_i^T z_l + b_l) + \frac{\mu}{2}

@@ -11,7 +11,7 @@ import scipy.linalg
 from sklearn.decomposition import sparse_encode
 
 from argument_checks import nonnegative, one_of, positive, positive_integer
-from leml_solver._estimation.targets import solver_seed
+from leml_solver._estimation.scored import solver_seed
 from leml_solver.baselines.base import Array, Baseline
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.labels import Labels
