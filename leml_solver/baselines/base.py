@@ -1,4 +1,4 @@
-"""What every method that LEML is compared with shares: data in, scores out."""
+"""What all methods that LEML is compared with share: data in, scores out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator
 from leml_solver._estimation.targets import class_targets
 from leml_solver.labels import Labels
 
-__all__ = ["Baseline"]
+__all__ = ["Baseline", "with_constant"]
 
 Array = NDArray[Any]
 
@@ -100,6 +100,17 @@ class Baseline(LabelClassifier, ScoredEstimator):
             return np.asarray(self._scores(X[start:stop]) - self.threshold_)
 
         return BlockScores(block, (X.shape[0], self.n_labels_))
+
+
+def with_constant(X: Any, wanted: bool) -> Any:
+    """Return X (n, d), dense or CSR, with a last column of ones if that is wanted.
+
+    It is for methods whose intercept is a weight like the others.
+    """
+    if not wanted:
+        return X
+    ones = np.ones((X.shape[0], 1))
+    return sparse.hstack([X, ones], format="csr") if sparse.issparse(X) else np.hstack([X, ones])
 
 
 def _missing_message(name: str, labels: Labels) -> str:

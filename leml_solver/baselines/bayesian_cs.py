@@ -16,8 +16,7 @@ from scipy.special import gammaln
 from argument_checks import nonnegative, one_of, positive, positive_integer
 from leml_solver._estimation.scored import solver_seed
 from leml_solver._linalg.threads import Rows, even_rows, shared
-from leml_solver.baselines.base import Baseline
-from leml_solver.baselines.constant_feature import with_constant
+from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels
 
 __all__ = ["BayesianCSClassifier"]
@@ -216,7 +215,7 @@ def _sweep_rows(
 def update_joint(
     posterior: LabelPosterior, measurements: Array, Phi: Array, noise: float, steps: int = 1
 ) -> LabelTerms:
-    """Set q(y), one Gaussian with full covariance a point, and q(alpha), `steps` times.
+    """Set q(y), one Gaussian with full covariance per point, and q(alpha), `steps` times.
 
     Parameters and result are those of `update_factorised`. With D the scales, the covariance is
     D - D Phi^T C^-1 Phi D, C = noise I + Phi D Phi^T. C and the diagonal of Phi^T C^-1 Phi are
@@ -290,7 +289,7 @@ class BayesianCSClassifier(Baseline):
     prior_shape, prior_rate : float
         a and b. Small ones are the usual sparse prior; large ones fix every precision at a / b.
     posterior : {"factorised", "joint"}
-        q(y_i) as a product over labels (L k operations a point and pass) or as one Gaussian with
+        q(y_i) as a product over labels (L k operations per point and pass) or as one Gaussian with
         its full covariance (L k^2). With full labels it matters in prediction only.
     fit_intercept : bool
         Append a constant feature, whose weights have the prior of the others.
@@ -374,7 +373,6 @@ class BayesianCSClassifier(Baseline):
         positive_integer(self.inference_iter, "inference_iter")
         nonnegative(self.tol, "tol")
         self._prior()
-        positive_integer(self.inference_iter, "inference_iter")
         rng = np.random.default_rng(solver_seed(self.random_state))
         self.Phi_ = rng.standard_normal((k, labels.shape[1])) / np.sqrt(k)
         weights = WeightPosterior.of(with_constant(X, self.fit_intercept), noise, variance)

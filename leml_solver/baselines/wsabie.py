@@ -12,8 +12,7 @@ from scipy import sparse
 
 from argument_checks import nonnegative, one_of, positive, positive_integer
 from leml_solver._estimation.scored import solver_seed
-from leml_solver.baselines.base import Baseline
-from leml_solver.baselines.constant_feature import with_constant
+from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels
 
 __all__ = ["WSABIEClassifier"]

@@ -139,7 +139,7 @@ class _Pattern:
 
 
 class RowBuffer:
-    """Rows collected in compact arrays: 12 bytes a stored feature, 4 bytes a label."""
+    """Rows collected in compact arrays: 12 bytes per stored feature, 4 per label."""
 
     def __init__(self) -> None:
         self._X, self._Y, self._missing = _Pattern(), _Pattern(), _Pattern()

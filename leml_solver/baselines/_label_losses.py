@@ -1,10 +1,11 @@
-"""Losses and their derivatives at the known entries of a block of labels, compiled.
+"""Labels in blocks of columns, as signs of one byte, and their losses with derivatives, compiled.
 
-Labels come as signs of one byte, in which 0 is a missing label: such an entry adds nothing.
+A sign of 0 is a missing label: such an entry adds nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver._linalg.threads import Rows, even_rows, shared
+from leml_solver.labels import Labels
 
 __all__ = [
     "CURVATURES",
@@ -20,22 +22,53 @@ __all__ = [
     "Signs",
     "column_losses",
     "derivatives",
+    "label_blocks",
     "line_derivatives",
 ]
 
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
+_BLOCK_ENTRIES = 1 << 21  # 16 MB of predictions
+_FEWEST = 32  # labels of a block, the width of the compiled products
 _SQUARED, _LOGISTIC, _SQUARED_HINGE = 0, 1, 2
 LOSS_NUMBERS = {
     "squared": _SQUARED,
     "logistic": _LOGISTIC,
     "squared_hinge": _SQUARED_HINGE,
 }
+# Second derivatives of the losses that are quadratic where they are not zero.
 CURVATURES = {"squared": 1.0, "squared_hinge": 2.0}
-"""Second derivatives of the losses that are quadratic where they are not zero."""
 
 _compiled = numba.njit(cache=True, nogil=True)
+
+
+def label_blocks(labels: Labels) -> Iterator[tuple[slice, Signs]]:
+    """Yield which labels a block has, and their signs (n, p), 0 where they are missing."""
+    n, n_labels = labels.shape
+    width = max(_FEWEST, _BLOCK_ENTRIES // n)
+    for start in range(0, n_labels, width):
+        part = slice(start, min(start + width, n_labels))
+        yield part, _full_signs(labels, part) if labels.is_full else _known_signs(labels, part)
+
+
+def _full_signs(labels: Labels, part: slice) -> Signs:
+    """Return the signs of labels that are all known."""
+    block = labels.complete[:, part]
+    dense = block.toarray() if hasattr(block, "toarray") else block
+    return np.where(dense > 0, 1, -1).astype(np.int8)
+
+
+def _known_signs(labels: Labels, part: slice) -> Signs:
+    """Return the signs of labels of which some are missing."""
+    entries: Any = labels.entries
+    ends = entries.by_label.indptr[part.start : part.stop + 1]
+    which = slice(ends[0], ends[-1])
+    columns = np.repeat(np.arange(ends.size - 1), np.diff(ends))
+    signs: Signs = np.zeros((labels.shape[0], ends.size - 1), dtype=np.int8)
+    positive = entries.values[entries.label_order[which]] > 0
+    signs[entries.by_label.indices[which], columns] = np.where(positive, 1, -1)
+    return signs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
