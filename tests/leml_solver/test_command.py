@@ -1,6 +1,5 @@
 """`python -m leml_solver` on files: a run from end to end, and never a traceback."""
 
-import os
 import re
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from leml_solver.__main__ import main
 from leml_solver.persistence import load_model
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))
 
 
 @pytest.fixture(scope="module")
@@ -165,10 +163,8 @@ def test_help_is_a_page_with_examples():
         assert f"python -m leml_solver {command}" in done.stdout
 
 
-def test_bibtex_from_end_to_end(tmp_path, capsys):
-    path = DATA / "bibtex.npz"
-    if not path.exists():
-        pytest.skip(f"{path} is not there; set LEML_DATA to the folder of the data sets")
+def test_bibtex_from_end_to_end(data_file, tmp_path, capsys):
+    path = data_file("bibtex")
     fast = ["--rank", "20", "--penalty", "10", "--iterations", "3", "--no-certificate", "--quiet"]
     assert run("train", path, "--model", tmp_path / "m", *fast) == 0
     assert "4880 (train_idx)" in capsys.readouterr().out

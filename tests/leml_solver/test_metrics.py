@@ -1,8 +1,6 @@
 """Metrics of Section 5 against their definitions and scikit-learn, missing entries included."""
 
-import os
 import tracemalloc
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -25,8 +23,6 @@ from leml_solver.metrics import (
 )
 from leml_solver.readers import read
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))
 SUMS = 1e-12  # sums of at most 1e3 terms of order one in another order
 
 
@@ -187,12 +183,9 @@ def test_top_k_refuses_more_than_there_are():
         top_k(BlockScores(lambda a, b: np.zeros((b - a, 2)), (1, 2)), 3)
 
 
-def test_the_papers_regression_row_on_bibtex():
+def test_the_papers_regression_row_on_bibtex(data_file):
     """Least squares with a constant: the CPLST row of the paper at k/L = 100 %, digit for digit."""
-    path = DATA / "bibtex.npz"
-    if not path.exists():
-        pytest.skip(f"{path} is not there; set LEML_DATA to the folder of the data sets")
-    data = read(path)
+    data = read(data_file("bibtex"))
     train, test = (data.rows(data.splits[name]) for name in ("train_idx", "test_idx"))
     X = np.hstack([train.X.toarray(), np.ones((train.X.shape[0], 1))])
     gram = X.T @ X + 1e-4 * np.eye(X.shape[1])

@@ -2,9 +2,7 @@
 
 import json
 import math
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,9 +28,6 @@ from leml_theory.rademacher import (
 from simulations.features import IsotropicGaussian
 from simulations.observation import UniformLabels
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))
-BIBTEX = DATA / "bibtex.npz"
 # Two sides of about this many standard errors differ by chance once in 10^4 comparisons.
 Z = 4.0
 
@@ -524,9 +519,8 @@ def test_an_output_folder_that_cannot_be_made_is_said_before_the_work(tmp_path, 
     assert "cannot be made" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not BIBTEX.is_file(), reason="needs bibtex.npz in LEML_DATA")
-def test_bibtex_gains_half_of_what_it_would_when_centred(capsys):
-    assert main(["--data", str(BIBTEX), "--no-fit", "--json", "--quiet"]) == 0
+def test_bibtex_gains_half_of_what_it_would_when_centred(data_file, capsys):
+    assert main(["--data", str(data_file("bibtex")), "--no-fit", "--json", "--quiet"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["n"], record["n_features"], record["n_labels"]) == (4880, 1836, 159)
     raw, centred = record["raw"], record["centred"]

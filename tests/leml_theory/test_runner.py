@@ -56,8 +56,13 @@ def uninterrupted(tmp_path_factory):
     return bits(results)
 
 
+def default_interrupts():
+    """Let Ctrl-C reach a child whose parent ignores it, as one under nohup does."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
-def started(folder, jobs, *measure, **options):
+def started(folder, jobs, *measure, prepare=default_interrupts):
     """Run the toy grid in a process of its own; whatever is left of it is killed at the end."""
     process = subprocess.Popen(
         [sys.executable, "-m", "toy_measure", str(folder), str(jobs), *measure],
@@ -65,7 +70,7 @@ def started(folder, jobs, *measure, **options):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        **options,
+        preexec_fn=prepare,
     )
     try:
         yield process
@@ -175,7 +180,7 @@ def test_a_run_that_meets_a_limit_of_the_disk_can_be_taken_up(tmp_path, uninterr
         resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
 
     folder = tmp_path / "out"
-    with started(folder, 2, "measure", preexec_fn=limit) as process:
+    with started(folder, 2, "measure", prepare=limit) as process:
         _, errors = process.communicate(timeout=60)
     stored = len(Store.open(folder).load())
     assert process.returncode == 1

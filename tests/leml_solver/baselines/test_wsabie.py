@@ -1,8 +1,5 @@
 """WSABIE: its steps against differences, its sampled ranks against enumeration, its constraints."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,9 +9,6 @@ from leml_solver.baselines.wsabie import Pairs, find_violator, rank_weights, ste
 from leml_solver.labels import Labels
 from leml_solver.metrics import average_auc, evaluate_scores
 from leml_solver.readers import read
-
-ROOT = Path(__file__).resolve().parents[3]
-DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))
 
 
 def separable(seed=0, n=120, d=6, L=8):
@@ -173,10 +167,9 @@ def test_bad_options_are_named(options, message):
         WSABIEClassifier(**{"rank": 2, **options}).fit(*separable())
 
 
-@pytest.mark.skipif(not (DATA / "bibtex.npz").exists(), reason="needs bibtex.npz (LEML_DATA)")
-def test_bibtex_is_at_least_as_good_as_print():
+def test_bibtex_is_at_least_as_good_as_print(data_file):
     """k/L = 40 %: 52.37, 30.05, 22.47, AUC 0.9092 in print."""
-    train, test = read(DATA / "bibtex.npz").split()
+    train, test = read(data_file("bibtex")).split()
     model = WSABIEClassifier(64, epochs=5, random_state=0).fit(train.X, train.Y)
     found = evaluate_scores(test.Y, model.decision_function(test.X))
     # starts move top-1 by about half a point
