@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numba
@@ -116,10 +117,9 @@ def _add_losses(loss: int, signs: Signs, f: Array, out: Array, rows: Rows) -> No
 
 @_compiled
 def _write_derivatives(
-    loss: int, signs: Signs, f: Array, out: tuple[Array, Array], rows: Rows
+    loss: int, signs: Signs, f: Array, slopes: Array, curvatures: Array, rows: Rows
 ) -> None:
     """Write both derivatives at the entries of some rows."""
-    slopes, curvatures = out
     for i in range(rows[0], rows[1]):
         for j in range(f.shape[1]):
             if signs[i, j] == 0:
@@ -132,10 +132,9 @@ def _write_derivatives(
 
 @_compiled
 def _add_line_derivatives(
-    loss: int, signs: Signs, line: tuple[Array, Array, Array], out: Array, rows: Rows
+    loss: int, signs: Signs, f: Array, s: Array, t: Array, out: Array, rows: Rows
 ) -> None:
     """Add the derivatives in t of the losses at f + t s, of some rows, to the columns' sums."""
-    f, s, t = line
     for i in range(rows[0], rows[1]):
         for j in range(t.size):
             if signs[i, j] != 0:
@@ -160,18 +159,18 @@ def column_losses(loss: str, signs: Signs, f: Array) -> Array:
 def derivatives(loss: str, signs: Signs, f: Array) -> Derivatives:
     """Return the derivatives of the loss at each entry, zero where the label is missing."""
     found = Derivatives(np.empty_like(f), np.empty_like(f))
-    out, number = (found.slopes, found.curvatures), LOSS_NUMBERS[loss]
-    shared(lambda rows: _write_derivatives(number, signs, f, out, rows), even_rows(len(f), f.size))
+    number = LOSS_NUMBERS[loss]
+    write = partial(_write_derivatives, number, signs, f, found.slopes, found.curvatures)
+    shared(write, even_rows(len(f), f.size))
     return found
 
 
-def line_derivatives(loss: str, signs: Signs, line: tuple[Array, Array, Array]) -> Array:
-    """Return the (2, p) derivatives in t of each column's loss at f + t s; `line` is (f, s, t)."""
-    number, (f, _, t) = LOSS_NUMBERS[loss], line
+def line_derivatives(loss: str, signs: Signs, f: Array, s: Array, t: Array) -> Array:
+    """Return the (2, p) derivatives in t of each column's loss at f + t s."""
 
     def total(rows: Rows) -> Array:
         out = np.zeros((2, t.size))
-        _add_line_derivatives(number, signs, line, out, rows)
+        _add_line_derivatives(LOSS_NUMBERS[loss], signs, f, s, t, out, rows)
         return out
 
     return np.asarray(sum(shared(total, even_rows(len(f), f.size))))

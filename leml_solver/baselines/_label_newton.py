@@ -140,7 +140,7 @@ class _Newton:
         t, low, high = np.ones(falls.size), np.zeros(falls.size), np.full(falls.size, np.inf)
         for _ in range(_TRIALS):
             first, second = line_derivatives(
-                self.problem.loss, self.problem.signs, (self.f, image, t)
+                self.problem.loss, self.problem.signs, self.f, image, t
             )
             first, second = first + slopes + t * bends, second + bends
             steep = np.abs(first) > _FLAT * np.abs(falls)

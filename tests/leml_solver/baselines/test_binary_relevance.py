@@ -182,7 +182,7 @@ def test_compiled_losses_are_the_losses_of_the_house(name):
     values = (loss.value(labels, f) * known).sum(axis=0)
     assert np.allclose(column_losses(name, signs, f), values, rtol=1e-12)
     s, t = rng.normal(size=f.shape), rng.random(4)
-    slope, curvature = line_derivatives(name, signs, (f, s, t))
+    slope, curvature = line_derivatives(name, signs, f, s, t)
     at = f + t * s
     assert np.allclose(slope, (loss.derivative(labels, at) * known * s).sum(axis=0), rtol=1e-10)
     expected = (loss.second_derivative(labels, at) * known * s**2).sum(axis=0)
