@@ -66,12 +66,14 @@ def build(
 
 
 def _require_extras() -> None:
+    """Raise unless the packages that build the course are there."""
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise BuildError(f"{', '.join(missing)} not found; {_ADVICE}")
 
 
 def _parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
     parser = argparse.ArgumentParser("python -m assignments.build", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("build/course"), help="(%(default)s)")
     parser.add_argument("--term", type=int, default=0, help="seeds the hidden tests, such as 2027")
@@ -87,6 +89,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _build_all(options: argparse.Namespace) -> None:
+    """Build the assignments asked for, and print a line for each part."""
     _require_extras()
     for path in find_sources(options.only):
         for part, seconds in build(path, options.out, term=options.term, check=options.check):

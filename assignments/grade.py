@@ -124,6 +124,7 @@ def _run(command: list[str], seconds: float) -> str:
 
 
 def _bar(total: int, done: int) -> contextlib.AbstractContextManager[Any]:
+    """Return a bar that shows how many submissions are graded."""
     from tqdm import tqdm
 
     bar = tqdm(total=total, initial=done, unit="submission", file=sys.stderr, mininterval=0.5)
@@ -131,6 +132,7 @@ def _bar(total: int, done: int) -> contextlib.AbstractContextManager[Any]:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
     parser = argparse.ArgumentParser("python -m assignments.grade", description=__doc__)
     parser.add_argument("submissions", nargs="+", type=Path, metavar="FOLDER_OR_FILE")
     parser.add_argument("--assignment", help="when the notebooks do not say it: a or a_promise")
@@ -142,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _specifications(term: int) -> dict[str, Specification]:
+    """Return the tests of every assignment by its name."""
     read = [read_assignment(path) for path in find_sources()]
     return {assignment.name: assignment.specification(term) for assignment in read}
 
@@ -153,6 +156,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _grade(options: argparse.Namespace) -> None:
+    """Grade what the command line names, and print the marks if they are few."""
     chosen = find_sources([options.assignment])[0].stem if options.assignment else ""
     specifications = _specifications(options.term)
     task = Task(specifications, options.out, options.limit, options.jobs)

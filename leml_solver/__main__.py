@@ -85,30 +85,17 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
     """Add the options of `train`."""
-    parser.add_argument("data", help="file to learn from")
-    parser.add_argument("--model", required=True, metavar="FILE", help="where to write the model")
-    parser.add_argument(
-        "--rank", type=whole_number(), default=50, metavar="K", help="columns (default 50)"
-    )
-    parser.add_argument(
-        "--penalty", type=float, default=1.0, metavar="MU", help="trace-norm weight (default 1)"
-    )
-    parser.add_argument(
-        "--loss", default="squared", choices=("squared", "logistic", "squared_hinge")
-    )
-    parser.add_argument(
-        "--iterations",
-        type=whole_number(),
-        default=20,
-        metavar="N",
-        help="outer iterations (default 20)",
-    )
-    parser.add_argument(
-        "--tol", type=float, default=1e-4, help="stop at this relative decrease (default 1e-4)"
-    )
-    parser.add_argument("--no-intercept", action="store_true", help="fit no intercept")
-    parser.add_argument("--no-certificate", action="store_true", help="skip the optimality gap")
-    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+    add, count = parser.add_argument, whole_number()
+    add("data", help="file to learn from")
+    add("--model", required=True, metavar="FILE", help="where to write the model")
+    add("--rank", type=count, default=50, metavar="K", help="columns (default 50)")
+    add("--penalty", type=float, default=1.0, metavar="MU", help="trace-norm weight (default 1)")
+    add("--loss", default="squared", choices=("squared", "logistic", "squared_hinge"))
+    add("--iterations", type=count, default=20, metavar="N", help="outer iterations (default 20)")
+    add("--tol", type=float, default=1e-4, help="stop at this relative decrease (default 1e-4)")
+    add("--no-intercept", action="store_true", help="fit no intercept")
+    add("--no-certificate", action="store_true", help="skip the optimality gap")
+    add("--quiet", action="store_true", help="show no progress bar")
     _add_split(parser)
     add_reading_arguments(parser)
 

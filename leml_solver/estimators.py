@@ -77,6 +77,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
 
     @property
     def _n_features_out(self) -> int:
+        """The number of columns that `transform` returns, for scikit-learn."""
         return int(self.W_.shape[1])
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:

@@ -131,6 +131,7 @@ class BayesianCSClassifier(Baseline):
         self.random_state = random_state
 
     def _fit(self, X: Any, labels: Labels) -> None:
+        """Check the parameters and fit to float64 rows and 0/1 labels."""
         k = positive_integer(self.rank, "rank")
         noise, variance = (positive(getattr(self, n), n) for n in ("noise", "weight_variance"))
         one_of(self.posterior, "posterior", _POSTERIORS)
@@ -177,6 +178,7 @@ class BayesianCSClassifier(Baseline):
         return update(posterior, measurements, self.Phi_, float(self.noise), steps)
 
     def _scores(self, X: Any) -> Array:
+        """Return the (m, L) scores of checked rows."""
         measurements = np.asarray(with_constant(X, self.fit_intercept) @ self.W_)
         shape = (measurements.shape[0], self.n_labels_)
         posterior = LabelPosterior.start(np.zeros(shape), np.ones(shape, bool), self._prior())

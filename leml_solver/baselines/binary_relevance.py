@@ -96,6 +96,7 @@ class BinaryRelevanceClassifier(Baseline):
         self.tol = tol
 
     def _fit(self, X: Any, labels: Labels) -> None:
+        """Check the parameters and fit to float64 rows and 0/1 labels."""
         self._threshold = loss_threshold(one_of(self.loss, "loss", tuple(_CONSTANTS)))
         positive(self.penalty, "penalty")
         options = NewtonOptions(
@@ -152,4 +153,5 @@ class BinaryRelevanceClassifier(Baseline):
             )
 
     def _scores(self, X: Any) -> Array:
+        """Return the (m, L) scores of checked rows."""
         return np.asarray(X @ self.Z_) + self.intercept_

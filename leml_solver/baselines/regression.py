@@ -106,6 +106,7 @@ class Centred:
 
     @property
     def _tall(self) -> bool:
+        """Whether X has at least as many rows as columns."""
         return bool(self.X.shape[0] >= self.X.shape[1])
 
     def targets(self) -> Array:

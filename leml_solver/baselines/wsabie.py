@@ -112,6 +112,7 @@ class WSABIEClassifier(Baseline):
         self.random_state = random_state
 
     def _fit(self, X: Any, labels: Labels) -> None:
+        """Check the parameters and fit to float64 rows and 0/1 labels."""
         rng = np.random.default_rng(solver_seed(self.random_state))
         points = sparse.csr_matrix(with_constant(X, self.fit_intercept))
         self._rank_labels(points, labels, rng)
@@ -150,6 +151,7 @@ class WSABIEClassifier(Baseline):
         return float(np.quantile(self._scores(X[np.sort(rows)]), 1 - share))
 
     def _scores(self, X: Any) -> Array:
+        """Return the (m, L) scores of checked rows."""
         scores = np.asarray(with_constant(X, self.fit_intercept) @ self.W_) @ self.H_.T
         return scores[:, :1] - scores[:, 1:] if self.n_labels_ == 1 else scores
 

@@ -118,6 +118,7 @@ class _Pattern:
         self.columns, self.ends, self.width = array("i"), array("q", [0]), 0
 
     def add(self, columns: Sequence[int]) -> None:
+        """Append the column numbers of a row."""
         self.columns.extend(columns)
         self.ends.append(len(self.columns))
         if columns:

@@ -78,16 +78,14 @@ def _run(options: argparse.Namespace) -> None:
     from leml_theory.diagnose import diagnose  # scikit-learn takes a second, which --help need not
     from leml_theory.diagnose.page import page
 
-    held_out = None if test is None or options.no_fit else (test.X, test.targets())
-    progress = None if options.quiet else _Progress()
     found = diagnose(
         train.X,
         train.targets(),
         rng=rng,
-        test=held_out,
+        test=None if test is None or options.no_fit else (test.X, test.targets()),
         observed=options.observed,
         draws=options.draws,
-        report=progress,
+        report=None if options.quiet else _Progress(),
     )
     record = {"data": options.data, "rows": words, "seed": options.seed, **found.record()}
     numbers = json.dumps(record, indent=2, allow_nan=False)

@@ -115,6 +115,7 @@ def execute(
 
 
 def _check_grid(grid: Mapping[str, Cell], store: Store) -> None:
+    """Raise unless the cells are those that the store was made for."""
     if store.manifest.differences(Manifest.of(grid.values(), store.manifest.description)):
         raise ValueError(
             f"`cells` must be the grid that `{store.folder}` was made for, got another one; "
@@ -150,6 +151,7 @@ def _stop_explained(store: Store) -> Iterator[None]:
 
 
 def _safe(store: Store) -> str:
+    """Return a sentence on how much is stored, and how to go on."""
     status = store.status()
     return (
         f"{status.done} of {status.total} cells are safe in `{store.folder}`; "
@@ -158,6 +160,7 @@ def _safe(store: Store) -> str:
 
 
 def _failure_text(failures: Sequence[Failure], total: int) -> str:
+    """Return the first failures with their tracebacks, and how many there are."""
     shown = "\n".join(f"{f.cell!r}\n{f.traceback}" for f in failures[:_SHOWN_FAILURES])
     more = len(failures) - _SHOWN_FAILURES
     rest = f"\n... and {more} more." if more > 0 else ""
@@ -266,17 +269,20 @@ def _start_worker(parent: int) -> None:
 
 
 def _exit_after(parent: int) -> None:
+    """End this process when its parent is another one than at the start."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 
 
 def _work(cells: Sequence[Cell], shards: Path, measure: Measure) -> _Batch:
+    """Measure a batch of cells in a worker."""
     return _measure_batch(cells, _shard_of_this_process(shards), measure)
 
 
 @functools.cache
 def _shard_of_this_process(shards: Path) -> Shard:
+    """Return the file that this worker appends to, the same for all batches."""
     return Shard(shards)
 
 
@@ -333,9 +339,13 @@ def _one_thread_libraries() -> Iterator[None]:
 
 
 class _Progress(Protocol):
-    def update(self, count: int) -> Any: ...
+    """What shows how far a run is."""
 
-    def close(self) -> None: ...
+    def update(self, count: int) -> Any:
+        """Note that `count` more cells are finished."""
+
+    def close(self) -> None:
+        """Show nothing more."""
 
 
 @contextlib.contextmanager
@@ -354,6 +364,7 @@ def _ignore(_count: int) -> None:
 
 
 def _bar(total: int, pending: int) -> _Progress:
+    """Return a bar that shows how many cells are done."""
     from tqdm import tqdm
 
     # A terminal that says it has no columns (some containers) would show nothing: hence the sizes.

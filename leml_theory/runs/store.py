@@ -91,6 +91,7 @@ def checked_records(records: Any) -> list[Record]:
 
 
 def _checked_record(record: Any, place: str) -> Record:
+    """Return a record of plain scalars, or say which one cannot be stored."""
     if not isinstance(record, Mapping) or not all(type(name) is str for name in record):
         raise TypeError(f"`{place}` must map texts to scalars, got {record!r}.")
     return {
@@ -107,12 +108,14 @@ def _encoded(value: Scalar) -> Any:
 
 
 def _decoded(value: Any) -> Scalar:
+    """Return a scalar that `_encoded` wrote."""
     if isinstance(value, dict):
         return float(struct.unpack(">d", bytes.fromhex(value["float64"]))[0])
     return value  # type: ignore[no-any-return]
 
 
 def _decoded_records(records: list[dict[str, Any]]) -> list[Record]:
+    """Return records that `_encoded` wrote."""
     return [{name: _decoded(value) for name, value in record.items()} for record in records]
 
 
@@ -130,6 +133,7 @@ def read_shard(path: Path) -> list[Result | ValueError]:
 
 
 def _result_or_error(line: bytes) -> Result | ValueError:
+    """Return the result that a line holds, or why it holds none."""
     try:
         return Result.from_line(line)
     except ValueError as error:
@@ -154,6 +158,7 @@ class Shard:
             raise StoreError(disk_error_text(f"write to `{self._path}`", error)) from error
 
     def _write(self, line: bytes) -> None:
+        """Write a line to the file of this process, and wait until the disk has it."""
         if self._descriptor is None:
             self._path = self._folder / f"{os.getpid()}-{secrets.token_hex(8)}.jsonl"
             self._descriptor = _new_file(self._path)
@@ -231,6 +236,7 @@ class Manifest:
 
 
 def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """Return in which words two descriptions differ, in brackets."""
     names = sorted(name for name in found.keys() | wanted if found.get(name) != wanted.get(name))
     said = [f"{name} {found.get(name)!r} there, {wanted.get(name)!r} here" for name in names]
     return f" ({'; '.join(said)})" if said else ""
@@ -264,6 +270,7 @@ def _read_manifest(folder: Path) -> Manifest:
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the content of a manifest."""
     return hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
 
 
@@ -362,6 +369,7 @@ def _same(first: Result, second: Result) -> bool:
 
 
 def _bits(result: Result) -> bytes:
+    """Return what must be equal in two results of one cell: all but the time."""
     return Result(result.key, result.records, 0.0).to_line()
 
 

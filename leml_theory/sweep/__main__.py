@@ -26,9 +26,7 @@ from command_line import (
     whole_numbers,
     words,
 )
-from leml_theory.runs.cells import Cell
-from leml_theory.runs.runner import RunError, execute
-from leml_theory.runs.store import Store, StoreError
+from leml_theory.runs import Cell, RunError, Store, StoreError, execute
 from leml_theory.sweep.experiments import EXPERIMENTS, Experiment, Planned
 from leml_theory.sweep.experiments.custom import AXES, WORLDS, Grid
 from leml_theory.sweep.frame import results_frame
@@ -62,7 +60,7 @@ examples:
                                                            a grid of your own
 
 A killed run goes on where it was when the same command is given again.  The output folder holds
-results.csv (one row a cell and quantity), summary.json and the pictures as PNG and SVG.
+results.csv (one row per cell and quantity), summary.json and the pictures as PNG and SVG.
 Exit status: 0 all is well, 1 a bound is violated or a check fails, 2 wrong usage or folder.
 """
 _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
@@ -93,24 +91,27 @@ def _parser() -> argparse.ArgumentParser:
         "a grid of your own",
         "Values separated by commas; every combination is measured instead of the experiments.",
     )
+    _add_grid(grid.add_argument)
+    return parser
+
+
+def _add_grid(add: Callable[..., object]) -> None:
+    """Add the axes of a grid of one's own."""
     sizes = whole_numbers(1, _LARGEST)
-    grid.add_argument("--n", type=sizes, metavar="N,...", help="points (default 256,1024,4096)")
-    grid.add_argument("--d", type=sizes, metavar="D,...", help="features (default 32)")
-    grid.add_argument("--L", type=sizes, metavar="L,...", help="labels (default 32)")
-    grid.add_argument("--s", type=sizes, metavar="S,...", help="labels seen a point (default 1)")
-    grid.add_argument(
-        "--skew", type=words, metavar="P,...", help="uniform, heavy:SHARE or zipf:EXPONENT"
-    )
-    grid.add_argument(
+    add("--n", type=sizes, metavar="N,...", help="points (default 256,1024,4096)")
+    add("--d", type=sizes, metavar="D,...", help="features (default 32)")
+    add("--L", type=sizes, metavar="L,...", help="labels (default 32)")
+    add("--s", type=sizes, metavar="S,...", help="labels seen per point (default 1)")
+    add("--skew", type=words, metavar="P,...", help="uniform, heavy:SHARE or zipf:EXPONENT")
+    add(
         "--radius",
         type=numbers(1e-6, 1e6),
         metavar="R,...",
         help="radius of the ball (default 1), in units of the true Z's norm where there is one",
     )
-    grid.add_argument("--law", choices=sorted(LAWS), help="features (default gaussian)")
-    grid.add_argument("--world", choices=list(WORLDS), help="labels and risk (default averages)")
-    grid.add_argument("--draws", type=whole_number(), metavar="T", help="draws a cell (default 50)")
-    return parser
+    add("--law", choices=sorted(LAWS), help="features (default gaussian)")
+    add("--world", choices=list(WORLDS), help="labels and risk (default averages)")
+    add("--draws", type=whole_number(), metavar="T", help="draws per cell (default 50)")
 
 
 def _ids(text: str) -> list[str]:
