@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from leml_solver._linalg import factors as algebra
+from leml_solver.baselines._label_space import LabelSpaceClassifier
 from leml_solver.baselines.base import Array
-from leml_solver.baselines.label_space import LabelSpaceClassifier
 from leml_solver.baselines.regression import Centred
 
 __all__ = ["PLSTClassifier"]

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from leml_solver.metrics import top_k
 from paper_checks.reproduction.data import Rows
 
 __all__ = ["Hits", "Setting", "best_setting", "folds_of", "held_out_hits", "leml_settings"]
@@ -67,23 +68,13 @@ def held_out_hits(rows: Rows, scores: Array) -> Hits:
     """Count what a model's first labels (one, or three if labels are missing) are worth."""
     n, n_labels = rows.shape
     depth = 1 if rows.mask is None else min(3, n_labels)
-    labels = _first_labels(scores, depth)
+    labels = top_k(scores, depth)[0]
     where = (np.repeat(np.arange(n), depth), labels.ravel())
     positive = np.asarray(rows.Y[where]).ravel() > 0
     if rows.mask is None:
         return Hits(int(positive.sum()), positive.size)
     seen = np.asarray(rows.mask[where]).ravel() > 0
     return Hits(int((positive & seen).sum()), int(seen.sum()))
-
-
-def _first_labels(scores: Array, depth: int) -> NDArray[np.int64]:
-    """Return the labels of largest score, best first, of equal ones the first; shape (n, depth)."""
-    left, rows = np.array(scores), np.arange(len(scores))
-    best = np.empty((len(scores), depth), dtype=np.int64)
-    for place in range(depth):
-        best[:, place] = left.argmax(axis=1)
-        left[rows, best[:, place]] = -np.inf
-    return best
 
 
 def folds_of(rows: Rows, folds: int, rng: np.random.Generator) -> Iterator[tuple[Rows, Rows]]:

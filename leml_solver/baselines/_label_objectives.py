@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leml_solver._linalg.factors import add_scaled, column_inner, ratio, scale_and_add
 from leml_solver._linalg.matrices import Matrix
-from leml_solver.baselines.label_losses import Signs, column_losses, derivatives
+from leml_solver.baselines._label_losses import Signs, column_losses, derivatives
 
 __all__ = ["ConjugateGradients", "Model", "SeparateLabels"]
 

@@ -1,4 +1,4 @@
-r"""One penalised linear model a label: truncated Newton methods side by side.
+r"""One penalised linear model per label: truncated Newton methods side by side.
 
 For each label, :math:`\sum_{i \in \Omega_l} \ell(y_{il}, x_i^T w) + \frac12 \sum_f penalties_f
 w_f^2`. Newton systems are solved by conjugate gradients, preconditioned by the diagonal, for all
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver._linalg.factors import column_inner, ratio
-from leml_solver.baselines.active_rows import RowSolver
-from leml_solver.baselines.label_losses import line_derivatives
-from leml_solver.baselines.separate_labels import ConjugateGradients, Model, SeparateLabels
+from leml_solver.baselines._active_rows import RowSolver
+from leml_solver.baselines._label_losses import line_derivatives
+from leml_solver.baselines._label_objectives import ConjugateGradients, Model, SeparateLabels
 
 __all__ = ["LabelFits", "NewtonOptions", "fit_side_by_side"]
 
@@ -140,7 +140,7 @@ class _Newton:
         t, low, high = np.ones(falls.size), np.zeros(falls.size), np.full(falls.size, np.inf)
         for _ in range(_TRIALS):
             first, second = line_derivatives(
-                self.problem.loss, self.problem.signs, (self.f, image, t)
+                self.problem.loss, self.problem.signs, self.f, image, t
             )
             first, second = first + slopes + t * bends, second + bends
             steep = np.abs(first) > _FLAT * np.abs(falls)

@@ -1,11 +1,13 @@
-"""Losses and their derivatives at the known entries of a block of labels, compiled.
+"""Labels in blocks of columns, as signs of one byte, and their losses with derivatives, compiled.
 
-Labels come as signs of one byte, in which 0 is a missing label: such an entry adds nothing.
+A sign of 0 is a missing label: such an entry adds nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numba
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver._linalg.threads import Rows, even_rows, shared
+from leml_solver.labels import Labels
 
 __all__ = [
     "CURVATURES",
@@ -20,22 +23,53 @@ __all__ = [
     "Signs",
     "column_losses",
     "derivatives",
+    "label_blocks",
     "line_derivatives",
 ]
 
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
+_BLOCK_ENTRIES = 1 << 21  # 16 MB of predictions
+_FEWEST = 32  # labels of a block, the width of the compiled products
 _SQUARED, _LOGISTIC, _SQUARED_HINGE = 0, 1, 2
 LOSS_NUMBERS = {
     "squared": _SQUARED,
     "logistic": _LOGISTIC,
     "squared_hinge": _SQUARED_HINGE,
 }
+# Second derivatives of the losses that are quadratic where they are not zero.
 CURVATURES = {"squared": 1.0, "squared_hinge": 2.0}
-"""Second derivatives of the losses that are quadratic where they are not zero."""
 
 _compiled = numba.njit(cache=True, nogil=True)
+
+
+def label_blocks(labels: Labels) -> Iterator[tuple[slice, Signs]]:
+    """Yield which labels a block has, and their signs (n, p), 0 where they are missing."""
+    n, n_labels = labels.shape
+    width = max(_FEWEST, _BLOCK_ENTRIES // n)
+    for start in range(0, n_labels, width):
+        part = slice(start, min(start + width, n_labels))
+        yield part, _full_signs(labels, part) if labels.is_full else _known_signs(labels, part)
+
+
+def _full_signs(labels: Labels, part: slice) -> Signs:
+    """Return the signs of labels that are all known."""
+    block = labels.complete[:, part]
+    dense = block.toarray() if hasattr(block, "toarray") else block
+    return np.where(dense > 0, 1, -1).astype(np.int8)
+
+
+def _known_signs(labels: Labels, part: slice) -> Signs:
+    """Return the signs of labels of which some are missing."""
+    entries: Any = labels.entries
+    ends = entries.by_label.indptr[part.start : part.stop + 1]
+    which = slice(ends[0], ends[-1])
+    columns = np.repeat(np.arange(ends.size - 1), np.diff(ends))
+    signs: Signs = np.zeros((labels.shape[0], ends.size - 1), dtype=np.int8)
+    positive = entries.values[entries.label_order[which]] > 0
+    signs[entries.by_label.indices[which], columns] = np.where(positive, 1, -1)
+    return signs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,10 +117,9 @@ def _add_losses(loss: int, signs: Signs, f: Array, out: Array, rows: Rows) -> No
 
 @_compiled
 def _write_derivatives(
-    loss: int, signs: Signs, f: Array, out: tuple[Array, Array], rows: Rows
+    loss: int, signs: Signs, f: Array, slopes: Array, curvatures: Array, rows: Rows
 ) -> None:
     """Write both derivatives at the entries of some rows."""
-    slopes, curvatures = out
     for i in range(rows[0], rows[1]):
         for j in range(f.shape[1]):
             if signs[i, j] == 0:
@@ -99,10 +132,9 @@ def _write_derivatives(
 
 @_compiled
 def _add_line_derivatives(
-    loss: int, signs: Signs, line: tuple[Array, Array, Array], out: Array, rows: Rows
+    loss: int, signs: Signs, f: Array, s: Array, t: Array, out: Array, rows: Rows
 ) -> None:
     """Add the derivatives in t of the losses at f + t s, of some rows, to the columns' sums."""
-    f, s, t = line
     for i in range(rows[0], rows[1]):
         for j in range(t.size):
             if signs[i, j] != 0:
@@ -127,18 +159,18 @@ def column_losses(loss: str, signs: Signs, f: Array) -> Array:
 def derivatives(loss: str, signs: Signs, f: Array) -> Derivatives:
     """Return the derivatives of the loss at each entry, zero where the label is missing."""
     found = Derivatives(np.empty_like(f), np.empty_like(f))
-    out, number = (found.slopes, found.curvatures), LOSS_NUMBERS[loss]
-    shared(lambda rows: _write_derivatives(number, signs, f, out, rows), even_rows(len(f), f.size))
+    number = LOSS_NUMBERS[loss]
+    write = partial(_write_derivatives, number, signs, f, found.slopes, found.curvatures)
+    shared(write, even_rows(len(f), f.size))
     return found
 
 
-def line_derivatives(loss: str, signs: Signs, line: tuple[Array, Array, Array]) -> Array:
-    """Return the (2, p) derivatives in t of each column's loss at f + t s; `line` is (f, s, t)."""
-    number, (f, _, t) = LOSS_NUMBERS[loss], line
+def line_derivatives(loss: str, signs: Signs, f: Array, s: Array, t: Array) -> Array:
+    """Return the (2, p) derivatives in t of each column's loss at f + t s."""
 
     def total(rows: Rows) -> Array:
         out = np.zeros((2, t.size))
-        _add_line_derivatives(number, signs, line, out, rows)
+        _add_line_derivatives(LOSS_NUMBERS[loss], signs, f, s, t, out, rows)
         return out
 
     return np.asarray(sum(shared(total, even_rows(len(f), f.size))))

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from leml_solver._linalg.threads import shared
-from leml_solver.baselines.label_losses import CURVATURES, Signs
+from leml_solver.baselines._label_losses import CURVATURES, Signs
 
 __all__ = ["RowSolver"]
 

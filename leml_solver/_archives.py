@@ -2,110 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import math
 import os
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
-from typing import IO, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ArchiveError", "read_arrays", "write_arrays", "written_aside"]
+from safe_files import written_aside
 
-MAX_BYTES = 16 * 2**30
+__all__ = ["ArchiveError", "read_arrays", "write_arrays"]
+
+MAX_BYTES = 16 * 2**30  # that all arrays of a file may take
 MAX_MEMBERS = 64
 _HEADER_BYTES = 10_000  # longest text of an array's shape and type that is looked at
 _STORED, _DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
-
-
-class ArchiveError(ValueError):
-    """A file that is not a sound archive of plain arrays."""
-
-
-@contextlib.contextmanager
-def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file beside `path` that takes its place once it is written and closed.
-
-    After an error `path` is what it was before.
-    """
-    target = Path(path)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, _usual_mode(target))
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _usual_mode(target: Path) -> int:
-    """Return the permissions of the file that is replaced, or those of a new file."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays without compression, aside first, readable by `numpy.load`."""
-    with written_aside(path) as file, zipfile.ZipFile(file, "w", _STORED) as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
-
-
-def read_arrays(
-    path: str | os.PathLike[str],
-    *,
-    names: Collection[str] | None = None,
-    compressed: bool = True,
-    max_bytes: int = MAX_BYTES,
-) -> dict[str, NDArray[Any]]:
-    """Read plain arrays; nothing in the file is executed and no path in it is followed.
-
-    Parameters
-    ----------
-    path : path
-        An npz file.
-    names : collection of str, optional
-        Only these arrays are read; others are left alone.
-    compressed : bool
-        Whether compressed members are allowed. Without them no file can expand.
-    max_bytes : int
-        What all arrays together may take.
-
-    Raises
-    ------
-    ArchiveError
-        If the file is damaged, holds anything but plain arrays, or would take too much memory.
-    OSError
-        If the file cannot be opened.
-    """
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        try:
-            with zipfile.ZipFile(file) as archive:
-                members = _members(archive, names)
-                _check_sizes(members, size, compressed=compressed, max_bytes=max_bytes)
-                return {name: _read_member(archive, info) for name, info in members.items()}
-        except ArchiveError as error:
-            raise ArchiveError(f"{path}: {error}") from error
-        except _DAMAGE as error:
-            raise ArchiveError(f"{path}: not a sound npz file ({error}); make it again.") from error
-
-
 # What zipfile, zlib and numpy raise on damaged bytes; OSError for a place before the beginning.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -124,8 +39,52 @@ _DAMAGE = (
 )
 
 
-def _members(archive: zipfile.ZipFile, names: Collection[str] | None) -> dict[str, zipfile.ZipInfo]:
-    """Return the members to be read by array name."""
+class ArchiveError(ValueError):
+    """A file that is not a sound archive of plain arrays."""
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays without compression, aside first, readable by `numpy.load`."""
+    with written_aside(path) as file, zipfile.ZipFile(file, "w", _STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def read_arrays(
+    path: str | os.PathLike[str], *, compressed: bool = True
+) -> dict[str, NDArray[Any]]:
+    """Read plain arrays; nothing in the file is executed and no path in it is followed.
+
+    Parameters
+    ----------
+    path : path
+        An npz file.
+    compressed : bool
+        Whether compressed members are allowed. Without them no file can expand.
+
+    Raises
+    ------
+    ArchiveError
+        If the file is damaged, holds anything but plain arrays, or would take too much memory.
+    OSError
+        If the file cannot be opened.
+    """
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = _members(archive)
+                _check_sizes(members, size, compressed=compressed)
+                return {name: _read_member(archive, info) for name, info in members.items()}
+        except ArchiveError as error:
+            raise ArchiveError(f"{path}: {error}") from error
+        except _DAMAGE as error:
+            raise ArchiveError(f"{path}: not a sound npz file ({error}); make it again.") from error
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the members by array name."""
     listed = archive.infolist()
     if len(listed) > MAX_MEMBERS:
         raise ArchiveError(f"expected at most {MAX_MEMBERS} arrays, got {len(listed)}.")
@@ -134,14 +93,11 @@ def _members(archive: zipfile.ZipFile, names: Collection[str] | None) -> dict[st
         name = info.filename.removesuffix(".npy")
         if name == info.filename or not name.isidentifier() or name in found:
             raise ArchiveError(f"expected members like NAME.npy, once each, got {info.filename!r}.")
-        if names is None or name in names:
-            found[name] = info
+        found[name] = info
     return found
 
 
-def _check_sizes(
-    members: Mapping[str, zipfile.ZipInfo], size: int, *, compressed: bool, max_bytes: int
-) -> None:
+def _check_sizes(members: Mapping[str, zipfile.ZipInfo], size: int, *, compressed: bool) -> None:
     """Raise if the arrays would take more memory than the file or the limit explains."""
     total = sum(info.file_size for info in members.values())
     packed = any(info.compress_type != _STORED for info in members.values())
@@ -149,9 +105,9 @@ def _check_sizes(
         raise ArchiveError("only stored and deflated members are read.")
     if not compressed and (packed or total > size):
         raise ArchiveError(f"members must be stored as they are, got {total} bytes in {size}.")
-    if total > max_bytes:
+    if total > MAX_BYTES:
         raise ArchiveError(
-            f"the arrays would take {total} bytes, more than the {max_bytes} allowed."
+            f"the arrays would take {total} bytes, more than the {MAX_BYTES} allowed."
         )
 
 
