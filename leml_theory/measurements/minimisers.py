@@ -14,7 +14,7 @@ from leml_theory.measurements.factored import leml_at_radius
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import minimum_risk, population_risk
-from leml_theory.worlds import feature_law, label_model, observation_of
+from leml_theory.worlds import feature_law, label_bound, label_model, observation_of
 from simulations import LabelModel, Sample, Scenario
 
 Array = NDArray[np.float64]
@@ -73,9 +73,10 @@ def _exceedances(
     seen = observation_of(parameters["skew"], int(parameters["L"]), int(parameters["s"]))
     kind = "trace" if ball == "leml" else ball
     setting = Setting.of(law, seen, int(parameters["n"]), radius=radius, ball=kind)
-    label_bound = math.inf if parameters["loss"] == "squared" else 1.0
     loss = LOSSES[parameters["loss"]]
-    risk = RiskSetting.of(loss, setting, label_bound=label_bound, certificate_gap=max(gap, 0.0))
+    risk = RiskSetting.of(
+        loss, setting, label_bound=label_bound(loss), certificate_gap=max(gap, 0.0)
+    )
     return exceedances(setting, risk, excess)
 
 
