@@ -22,7 +22,7 @@ from leml_theory.bounds import (
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
 from leml_theory.sweep.rates import LEVEL, exceedance_test, exceeds, family_t
-from leml_theory.worlds import LAWS, feature_law, observation_of
+from leml_theory.worlds import LAWS, feature_law, label_bound, observation_of
 
 Row = dict[str, Any]
 
@@ -111,9 +111,8 @@ def _risk_setting(row: Row, setting: Setting) -> RiskSetting:
     gap = max(row.get("certificate_gap", 0.0), 0.0)
     if row["loss"] == "clipped linear":
         return RiskSetting("clipped linear", lipschitz=1.0, loss_range=2.0, certificate_gap=gap)
-    label_bound = math.inf if row["loss"] == "squared" else 1.0
     loss = LOSSES[row["loss"]]
-    return RiskSetting.of(loss, setting, label_bound=label_bound, certificate_gap=gap)
+    return RiskSetting.of(loss, setting, label_bound=label_bound(loss), certificate_gap=gap)
 
 
 def comparisons(frame: pd.DataFrame) -> int:
