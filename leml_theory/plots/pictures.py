@@ -16,15 +16,15 @@ from leml_theory.plots.panel import AXIS_NAMES, Panel, regimes, varies
 from leml_theory.plots.style import picture_style
 from leml_theory.plots.validity import above
 from leml_theory.sweep.experiments import EXPERIMENTS, Experiment
-from leml_theory.sweep.frame import BOUNDS, comparisons
+from leml_theory.sweep.frame import comparisons
 
 GRID = "grid"
 _QUANTITIES = ("rademacher average", "supremum deviation", "excess risk", "generalisation gap")
 _MOST_PANELS = 12
 _NEEDED = [
     "experiment", "series", "quantity", "ball", "law", "n", "d", "L", "s", "P", "radius",
-    "radius_factor", "value", "stderr", "predicted", "signal", "delta", "refused",
-    *(column for name in BOUNDS for column in (name, f"{name}_valid")),
+    "radius_factor", "value", "stderr", "predicted", "signal", "delta", "failures",
+    "theorem_3", "theorem_3_valid",
 ]  # fmt: skip
 
 
