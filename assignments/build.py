@@ -18,6 +18,7 @@ from assignments.assignment import Assignment, read_assignment
 from assignments.autograder import write_autograder
 from assignments.notebooks import solution_notebook, student_notebook, write
 from assignments.source import find_sources
+from command_line import run_command
 
 __all__ = ["BuildError", "build", "main"]
 
@@ -82,16 +83,15 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Build what the command line asks for; return the exit status."""
     options = _parser().parse_args(arguments)
-    try:
-        _require_extras()
-        for path in find_sources(options.only):
-            for part, seconds in build(path, options.out, term=options.term, check=options.check):
-                place = options.out / path.stem / part
-                print(f"{path.stem:14s} {part:10s} {seconds:6.1f} s  {place}", flush=True)
-    except (RuntimeError, ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return run_command("build", lambda: _build_all(options), unusable=(RuntimeError,))
+
+
+def _build_all(options: argparse.Namespace) -> None:
+    _require_extras()
+    for path in find_sources(options.only):
+        for part, seconds in build(path, options.out, term=options.term, check=options.check):
+            place = options.out / path.stem / part
+            print(f"{path.stem:14s} {part:10s} {seconds:6.1f} s  {place}", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import textwrap
 from collections import Counter
@@ -12,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from tqdm import tqdm
 
+from command_line import add_seed, page_parser, run_command
 from paper_checks.errata import errata, evidence
 from paper_checks.paper import PAPER
 from paper_checks.registry import Statement, Verdict
@@ -57,28 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "show": _show,
         "errata": _errata,
     }
-    try:
+
+    def work() -> int:
         _check_usage(options)
         return commands[options.command](options)
-    except BrokenPipeError:  # the reader has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (ValueError, OSError) as error:
-        print(f"paper_checks: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("paper_checks: stopped", file=sys.stderr)
-        return 130
+
+    return run_command("paper_checks", work)
 
 
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    parser = argparse.ArgumentParser(
-        prog="python -m paper_checks",
-        description=_DESCRIPTION,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = page_parser("paper_checks", _DESCRIPTION, _EPILOGUE)
     commands = ("run", "list", "show", "errata")
     parser.add_argument("command", nargs="?", default="run", choices=commands)
     parser.add_argument("ids", nargs="*", metavar="ID", help="the statements to show")
@@ -87,16 +76,9 @@ def _parser() -> argparse.ArgumentParser:
         "--only", metavar="PATTERN", help="ids, places or verdicts, such as 'T4.*,Lemma 2'"
     )
     parser.add_argument("--json", action="store_true", help="only a JSON object on stdout")
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed (default 0)")
+    add_seed(parser)
     parser.add_argument("--report", metavar="DIR", help="write a report with pictures there")
     return parser
-
-
-def _seed(text: str) -> int:
-    """Return a seed, a whole number not below zero."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, got {text!r}")
-    return int(text)
 
 
 def _check_usage(options: argparse.Namespace) -> None:

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+# Tools that every package may use; they import nothing of the house.
+TOOLS = {"argument_checks", "command_line"}
 # package -> the packages of the house that it may import
-MAY_IMPORT = {
-    "argument_checks": set(),
+MAY_IMPORT = {tool: set() for tool in sorted(TOOLS)} | {
     "simulations": {"argument_checks"},
-    "leml_solver": {"argument_checks"},
-    "leml_theory": {"argument_checks", "simulations", "leml_solver"},
-    "paper_checks": {"argument_checks", "simulations", "leml_solver", "leml_theory"},
-    "assignments": {"leml_theory"},
+    "leml_solver": TOOLS,
+    "leml_theory": TOOLS | {"simulations", "leml_solver"},
+    "paper_checks": TOOLS | {"simulations", "leml_solver", "leml_theory"},
+    "assignments": TOOLS | {"leml_theory"},
 }
 HEAVY = ("cvxpy", "matplotlib", "seaborn")
 PLACE = r"(Theorem|Lemma|Claim|Table|Algorithm|Section|Equation|Appendix) \(?[A-D0-9.]+"

@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import io
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,16 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
+from command_line import (
+    add_jobs,
+    add_seed,
+    numbers,
+    page_parser,
+    run_command,
+    whole_number,
+    whole_numbers,
+    words,
+)
 from leml_theory.runs.cells import Cell
 from leml_theory.runs.runner import RunError, execute
 from leml_theory.runs.store import Store, StoreError
@@ -55,8 +64,6 @@ A killed run goes on where it was when the same command is given again.  The out
 results.csv (one row a cell and quantity), summary.json and the pictures as PNG and SVG.
 Exit status: 0 all is well, 1 a bound is violated or a check fails, 2 wrong usage or folder.
 """
-
-
 _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
 
 
@@ -68,98 +75,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "plot": _plot,
         "status": _status,
     }
-    try:
-        return commands[options.command](options)
-    except BrokenPipeError:  # the reader has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (ValueError, TypeError, OSError, StoreError) as error:
-        print(f"sweep: {error}", file=sys.stderr)
-        return 2
-    except RunError as error:
-        print(f"sweep: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt as stop:
-        print(f"sweep: {stop}", file=sys.stderr)
-        return 130
+    work = partial(commands[options.command], options)
+    return run_command("sweep", work, unusable=(StoreError,), failed=(RunError,))
 
 
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    parser = argparse.ArgumentParser(
-        prog="python -m leml_theory.sweep",
-        description=_DESCRIPTION,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = page_parser("leml_theory.sweep", _DESCRIPTION, _EPILOGUE)
     parser.add_argument("command", nargs="?", default="run", choices=("run", "plot", "status"))
     parser.add_argument("--preset", default="quick", choices=("quick", "paper"), help="grid sizes")
     parser.add_argument("--only", type=_ids, metavar="IDS", help="experiments, such as X1,X3")
     parser.add_argument("--out", default="results/sweep", metavar="DIR", help="output folder")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all randomness")
-    parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="worker processes"
-    )
+    add_seed(parser)
+    add_jobs(parser)
     grid = parser.add_argument_group(
         "a grid of your own",
         "Values separated by commas; every combination is measured instead of the experiments.",
     )
-    grid.add_argument("--n", type=_whole, metavar="N,...", help="points (default 256,1024,4096)")
-    grid.add_argument("--d", type=_whole, metavar="D,...", help="features (default 32)")
-    grid.add_argument("--L", type=_whole, metavar="L,...", help="labels (default 32)")
-    grid.add_argument("--s", type=_whole, metavar="S,...", help="labels seen a point (default 1)")
+    sizes = whole_numbers(1, _LARGEST)
+    grid.add_argument("--n", type=sizes, metavar="N,...", help="points (default 256,1024,4096)")
+    grid.add_argument("--d", type=sizes, metavar="D,...", help="features (default 32)")
+    grid.add_argument("--L", type=sizes, metavar="L,...", help="labels (default 32)")
+    grid.add_argument("--s", type=sizes, metavar="S,...", help="labels seen a point (default 1)")
     grid.add_argument(
-        "--skew", type=_words, metavar="P,...", help="uniform, heavy:SHARE or zipf:EXPONENT"
+        "--skew", type=words, metavar="P,...", help="uniform, heavy:SHARE or zipf:EXPONENT"
     )
     grid.add_argument(
         "--radius",
-        type=_numbers,
+        type=numbers(1e-6, 1e6),
         metavar="R,...",
         help="radius of the ball (default 1), in units of the true Z's norm where there is one",
     )
     grid.add_argument("--law", choices=sorted(LAWS), help="features (default gaussian)")
     grid.add_argument("--world", choices=list(WORLDS), help="labels and risk (default averages)")
-    grid.add_argument("--draws", type=int, metavar="T", help="draws a cell (default 50)")
+    grid.add_argument("--draws", type=whole_number(), metavar="T", help="draws a cell (default 50)")
     return parser
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of a comma-separated list."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        raise argparse.ArgumentTypeError(f"expected values separated by commas, got {text!r}")
-    return list(dict.fromkeys(words))
-
-
-def _whole(text: str) -> list[int]:
-    """Return the positive whole numbers of a comma-separated list."""
-    try:
-        numbers = [int(word) for word in _words(text)]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected whole numbers, got {text!r}") from None
-    if not all(1 <= number <= _LARGEST for number in numbers):
-        raise argparse.ArgumentTypeError(
-            f"expected whole numbers of at least 1 and at most 2^60, got {text!r}"
-        )
-    return numbers
-
-
-def _numbers(text: str) -> list[float]:
-    """Return the positive numbers of a comma-separated list."""
-    try:
-        numbers = [float(word) for word in _words(text)]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected numbers, got {text!r}") from None
-    if not all(1e-6 <= number <= 1e6 for number in numbers):
-        raise argparse.ArgumentTypeError(
-            f"expected positive numbers between 1e-6 and 1e6, got {text!r}"
-        )
-    return numbers
 
 
 def _ids(text: str) -> list[str]:
     """Return experiment ids, in the order of the experiments."""
-    wanted = {word.upper() for word in _words(text)}
+    wanted = {word.upper() for word in words(text)}
     if strange := sorted(wanted - set(EXPERIMENTS)):
         raise argparse.ArgumentTypeError(
             f"no experiment {', '.join(strange)}; there are {', '.join(EXPERIMENTS)}"

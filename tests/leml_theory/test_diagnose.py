@@ -486,10 +486,8 @@ def test_rows_are_held_out_at_random_where_the_file_has_no_split(tmp_path, capsy
         (b"", [], "empty file"),
         (b"PK\x03\x04 and nothing more", [], "not a sound npz"),
         (b"0 1:nan\n", [], "line 1"),
-        (b"0 1:1\n1 1:2\n", ["--split", "1.5"], "strictly between 0 and 1"),
         (b"0 1:1\n1 1:2\n", ["--split", "mulan"], "no rows mulan_train_idx"),
         (b"0 1:1\n1 1:2\n", ["--observed", "2", "--no-fit"], "`observed` must lie in"),
-        (b"0 1:1\n1 1:2\n", ["--seed", "-1"], "must not be negative"),
         (b"0 1:1\n1 1:2\n", [], "too few to hold some out"),
         (b"0 1:1\n1 1:2\n0 1:3\n", [], "at least 4 rows"),
     ],
@@ -504,6 +502,20 @@ def test_bad_files_and_options_are_one_line_and_status_2(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--split", "1.5"], "strictly between 0 and 1"),
+        (["--seed", "-1"], "a whole number of at least 0"),
+    ],
+)
+def test_numbers_out_of_range_are_wrong_usage(capsys, options, message):
+    with pytest.raises(SystemExit) as stop:
+        main(["--data", "any", *options])
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 def test_an_output_folder_that_cannot_be_made_is_said_before_the_work(tmp_path, capsys):
