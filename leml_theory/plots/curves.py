@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from leml_theory.bounds import tabled_bounds
+from leml_theory.bounds import RISK_BOUNDS, tabled_bounds
 from leml_theory.plots.panel import Panel, numbers
 from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS
 from leml_theory.plots.ticks import label_logs, label_values, number
@@ -131,6 +131,7 @@ def draw_bounds(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
             text_entry(ax, _note(shown, panel.axis, name))
     for name in drawn_bounds(rows, "always"):
         _draw_bound(ax, _rows_of_own(rows, name), panel.axis, name)
+    _draw_risk_bounds(ax, shown, panel.axis)
 
 
 def _rows_of_own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -169,6 +170,21 @@ def _draw_bound(ax: Axes, rows: pd.DataFrame, axis: str, name: str) -> None:
             markersize=4,
             label=reason,
         )
+
+
+def _draw_risk_bounds(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
+    """Draw bounds of one's own that hold with probability 1 - delta, where smallest."""
+    for name, bound in RISK_BOUNDS.items():
+        smallest = rows["high_probability_name"].eq(name)
+        if bound.drawn == "always" and smallest.any():
+            ax.plot(
+                rows[axis],
+                rows["high_probability"].where(smallest),
+                color=bound.look.colour,
+                linestyle=bound.look.line,
+                linewidth=1.5,
+                label=f"{bound.label}, with probability 1 {MINUS} δ",
+            )
 
 
 def _note(rows: pd.DataFrame, axis: str, name: str) -> str:

@@ -151,7 +151,7 @@ class Panel:
 def _times_root_n(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with values and bounds multiplied by sqrt(n)."""
     factor = np.sqrt(rows["n"].astype(float))
-    scaled = ("value", "stderr", "predicted", *bounds_in(rows))
+    scaled = ("value", "stderr", "predicted", "high_probability", *bounds_in(rows))
     return rows.assign(**{name: rows[name] * factor for name in scaled})
 
 

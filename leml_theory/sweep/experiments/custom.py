@@ -11,6 +11,7 @@ from leml_theory.rademacher import check_draws
 from leml_theory.sweep.experiments.design import Experiment, Fit, Planned
 from leml_theory.worlds import observation_of
 
+GRID = "grid"  # what tables call a grid of the user's own
 AXES = ("n", "d", "L", "s", "skew", "radius")
 # world -> (label model, loss); the first two need no label model of their own
 WORLDS = {
@@ -89,7 +90,7 @@ class Grid:
             if len(self.axes[self.main_axis]) > 1
         ]
         title = f"{self.world}, {self.law} features, against {self.main_axis}"
-        return Experiment("grid", title, lambda _: plan, fits)
+        return Experiment(GRID, title, lambda _: plan, fits)
 
     def _plan(self) -> list[Planned]:
         """Return the planned cells of every combination."""
