@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver.losses import Loss
-from leml_theory.risk import Support, discrete_labels, population_risk, support
-from simulations import FeatureLaw, Observation, Scenario
+from leml_theory.risk import population_risk
+from simulations import FeatureLaw, Observation, Scenario, Support
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -27,7 +27,7 @@ class Atoms:
 
 def enumerated(features: FeatureLaw) -> Support:
     """Return all values of x with their probabilities."""
-    values = support(features)
+    values = features.support
     if values is None:
         raise ValueError(f"`features` must have finitely many values, got {features!r}.")
     return values
@@ -36,7 +36,7 @@ def enumerated(features: FeatureLaw) -> Support:
 def atoms(scenario: Scenario) -> Atoms:
     """List the values of (x, y, l) of a world with finitely many of them."""
     values = enumerated(scenario.features)
-    labels = discrete_labels(scenario.labels, values.points)
+    labels = scenario.labels.outcomes(values.points)
     if labels is None:
         raise ValueError(f"`scenario` must have discrete labels, got {scenario.labels!r}.")
     chances = values.probabilities[:, None] * scenario.observation.probabilities

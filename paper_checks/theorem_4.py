@@ -19,7 +19,6 @@ from leml_theory.bounds import (
 )
 from leml_theory.measurements.planted import clipped
 from leml_theory.rademacher import Estimate, rademacher_average, rademacher_averages
-from leml_theory.risk import Support
 from leml_theory.sweep.rates import Slope, log_log_slope
 from paper_checks.facts import at_least, at_most, equal
 from paper_checks.measured_facts import (
@@ -38,6 +37,7 @@ from simulations import (
     NonNegative,
     RademacherVectors,
     RareOutlier,
+    Support,
     UniformLabels,
 )
 

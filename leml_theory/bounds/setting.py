@@ -9,13 +9,7 @@ from typing import Any, Protocol
 from argument_checks import nonnegative, one_of, open_probability, positive, positive_integer
 from leml_theory.bounds.failures import FailedAssumption
 from leml_theory.rademacher import BALLS
-from simulations.features import (
-    AnisotropicGaussian,
-    FeatureLaw,
-    IsotropicGaussian,
-    Moments,
-    RademacherVectors,
-)
+from simulations.features import FeatureLaw, Moments
 from simulations.observation import Observation
 
 __all__ = ["LAWS", "BoundValue", "LossConstants", "RiskSetting", "Setting"]
@@ -130,7 +124,7 @@ class Setting:
             labels_per_point=observation.labels_per_point,
             probability_range=(float(probabilities.min()), float(probabilities.max())),
             moments=features.moments,
-            law=_kind(features),
+            law=features.kind,
             radius=radius,
             ball=ball,
             fixed_labels=observation.fixed,
@@ -215,13 +209,6 @@ class RiskSetting:
             delta=delta,
             certificate_gap=certificate_gap,
         )
-
-
-def _kind(features: FeatureLaw) -> str:
-    """Return which of `LAWS` the law of x is."""
-    if isinstance(features, IsotropicGaussian | AnisotropicGaussian):
-        return "gaussian"
-    return "rademacher" if isinstance(features, RademacherVectors) else "other"
 
 
 def _check_range(probability_range: tuple[float, float], n_labels: int) -> None:

@@ -15,7 +15,7 @@ from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import minimum_risk, population_risk
 from leml_theory.worlds import feature_law, label_model, observation_of
-from simulations import Sample, Scenario
+from simulations import LabelModel, Sample, Scenario
 
 Array = NDArray[np.float64]
 
@@ -93,32 +93,42 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
     world = Scenario(feature_law(parameters["law"], d), labels, seen)
     sample = world.sample(int(parameters["n"]), rng)
     problem = problem_of(sample, parameters["loss"])
-    trace = TraceBall(TraceBall(1.0).norm(labels.Z) * parameters["radius"])
-    frobenius = FrobeniusBall(FrobeniusBall(1.0).norm(labels.Z) * parameters["radius"])
+    trace = TraceBall(_unit(TraceBall(1.0), labels) * parameters["radius"])
+    frobenius = FrobeniusBall(_unit(FrobeniusBall(1.0), labels) * parameters["radius"])
     balls: dict[str, Ball] = {"trace": trace, "frobenius": frobenius}
     exact = {name: minimise(problem, ball, tol=_RELATIVE_GAP) for name, ball in balls.items()}
     found = {
-        name: _judge(world, problem, ball, result.Z, result.certificate.lower_bound)
+        name: _judge(world, problem, ball, result.Z, result.certificate.lower_bound, rng)
         for (name, result), ball in zip(exact.items(), balls.values(), strict=True)
     }
     if rank := int(parameters.get("rank", 0)):
         Z = leml_at_radius(problem, trace, rank, exact["trace"].Z)
         lower_bound = exact["trace"].certificate.lower_bound
-        found["leml"] = _judge(world, problem, trace, Z, lower_bound)
-    if parameters["labels"] == "shared":
-        found["pooled"] = (_pooled_excess(sample, labels.Z),)
+        found["leml"] = _judge(world, problem, trace, Z, lower_bound, rng)
+    if parameters["labels"] == "shared" and labels.coefficients is not None:
+        found["pooled"] = (_pooled_excess(sample, labels.coefficients),)
     return found
 
 
+def _unit(ball: Ball, labels: LabelModel) -> float:
+    """Return the norm of the true Z, or one where the label model has none."""
+    return 1.0 if labels.coefficients is None else ball.norm(labels.coefficients)
+
+
 def _judge(
-    world: Scenario, problem: Problem, ball: Ball, Z: Array, lower_bound: float
+    world: Scenario,
+    problem: Problem,
+    ball: Ball,
+    Z: Array,
+    lower_bound: float,
+    rng: np.random.Generator,
 ) -> tuple[float, ...]:
     """Return excess risk, generalisation gap, certificate gap and radius of a point of the ball.
 
     No point of the ball has an objective below `lower_bound`, so the gap is a certificate for Z.
     """
-    population = population_risk(world, problem.loss, Z).value
-    least = minimum_risk(world, problem.loss, ball).upper
+    population = population_risk(world, problem.loss, Z, rng=rng).value
+    least = minimum_risk(world, problem.loss, ball, rng=rng).upper
     size = problem.X.shape[0] * problem.labels_per_point
     certificate = (problem.objective(Z) - lower_bound) / size
     return population - least, population - problem.risk(Z), certificate, ball.radius

@@ -157,7 +157,7 @@ def test_a_sample_holds_what_was_seen():
         (lambda: Scenario(RankOne(2), AllOnes(3), UniformLabels(4)), "got 3 and 4"),
         (
             lambda: Scenario(RankOne(2), LinearLabels(np.ones((3, 4))), UniformLabels(4)),
-            r"one row a feature \(2\), got 3",
+            r"one row per feature \(2\), got 3",
         ),
         (
             lambda: Scenario(IsotropicGaussian(2), Planted(4, 0.5), UniformLabels(4)),
