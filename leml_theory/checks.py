@@ -32,9 +32,7 @@ __all__ = ["RandomWorld", "check_bound", "random_world"]
 
 _LARGEST = 24  # dimensions of random worlds
 _TRIES = 100  # random worlds that are looked at for each one in which the bound is valid
-# Laws whose signed sums cost the same for every n; others are simulated point by point.
-_ANY_N = (IsotropicGaussian, AnisotropicGaussian, RademacherVectors, RankOne, RareOutlier)
-_MOST_POINTS = 30
+_MOST_POINTS = 30  # of laws whose signed sums are simulated point by point
 
 
 def check_bound(
@@ -145,7 +143,8 @@ def random_world(rng: np.random.Generator, largest: int, *, registered: float = 
         features = list(LAWS.values())[rng.integers(len(LAWS))](d)
     else:
         features = _random_law(d, rng)
-    n = round(_log_uniform(1, 1e9 if isinstance(features, _ANY_N) else _MOST_POINTS, rng))
+    simulated = type(features).signed_sums is FeatureLaw.signed_sums
+    n = round(_log_uniform(1, _MOST_POINTS if simulated else 1e9, rng))
     return RandomWorld(features, _random_labels(n_labels, rng), n, _log_uniform(0.01, 100, rng))
 
 

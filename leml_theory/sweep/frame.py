@@ -112,8 +112,9 @@ def _risk_setting(row: Row, setting: Setting) -> RiskSetting:
     gap = max(row.get("certificate_gap", 0.0), 0.0)
     if row["loss"] == "clipped linear":
         return RiskSetting("clipped linear", lipschitz=1.0, loss_range=2.0, certificate_gap=gap)
-    label_bound = math.inf if row["loss"] == "squared" else 1.0
     loss = LOSSES[row["loss"]]
+    # Labels are signs unless a measurement says otherwise; losses of y - f are for real labels.
+    label_bound = row.get("label_bound", math.inf if loss.residual else 1.0)
     return RiskSetting.of(loss, setting, label_bound=label_bound, certificate_gap=gap)
 
 
