@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from argument_checks import one_of
+from leml_solver.losses import Loss
 from simulations import (
     FeatureLaw,
     HeavyTailed,
@@ -71,6 +73,15 @@ def feature_law(name: str, n_features: int) -> FeatureLaw:
 def label_model(name: str, n_features: int, n_labels: int, rng: np.random.Generator) -> LabelModel:
     """Draw the coefficients of the label model called `name` and return the model."""
     return LABELS[one_of(name, "labels", LABELS)](n_features, n_labels, rng)
+
+
+def label_bound(loss: Loss) -> float:
+    """Return a bound on |y| in the worlds that cells measure this loss in, infinity for none.
+
+    Binary losses have signs, and so has the linear loss there; other losses have labels with
+    Gaussian noise.
+    """
+    return 1.0 if loss.binary or loss.name == "linear" else math.inf
 
 
 def observation_of(skew: str, n_labels: int, labels_per_point: int = 1) -> Observation:

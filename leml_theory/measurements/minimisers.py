@@ -46,7 +46,7 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     same samples, its penalty tuned to the trace ball's radius.
     """
     trials = [_trial(parameters, rng) for _ in range(int(parameters["draws"]))]
-    label_bound = _label_bound(parameters)
+    label_bound = _largest_label(parameters)
     rows = []
     for ball in (name for name in (*BALLS, "leml") if name in trials[0]):
         found = _Fits(*np.array([trial[ball] for trial in trials]).T)
@@ -77,7 +77,7 @@ class _Fits:
     radii: Array
 
 
-def _label_bound(parameters: Parameters) -> float:
+def _largest_label(parameters: Parameters) -> float:
     """Return the largest |y| of the label model, infinite when nothing is known of it."""
     sizes = int(parameters["d"]), int(parameters["L"])
     labels = label_model(parameters["labels"], *sizes, np.random.default_rng(0))

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 # Ends of panels that halve towards 0. The smallest, 12/2^16, resolves exp(-tau g) up to tau = 1e4;
 # 12 standard deviations leave out 1e-32.
-_HALVING: Array = 12.0 * 0.5 ** np.arange(17)
+_HALVING = np.ldexp(12.0, -np.arange(17))
 
 
 def _half_line_rule(ends: Array, order: int) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ from leml_theory.bounds import (
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
 from leml_theory.sweep.rates import LEVEL, exceedance_test, exceeds, family_t
-from leml_theory.worlds import LAWS, feature_law, observation_of
+from leml_theory.worlds import LAWS, feature_law, label_bound, observation_of
 
 Row = dict[str, Any]
 
@@ -113,9 +113,8 @@ def _risk_setting(row: Row, setting: Setting) -> RiskSetting:
     if row["loss"] == "clipped linear":
         return RiskSetting("clipped linear", lipschitz=1.0, loss_range=2.0, certificate_gap=gap)
     loss = LOSSES[row["loss"]]
-    # Labels are signs unless a measurement says otherwise; losses of y - f are for real labels.
-    label_bound = row.get("label_bound", math.inf if loss.residual else 1.0)
-    return RiskSetting.of(loss, setting, label_bound=label_bound, certificate_gap=gap)
+    largest = row.get("label_bound", label_bound(loss))
+    return RiskSetting.of(loss, setting, label_bound=largest, certificate_gap=gap)
 
 
 def bounds_in(frame: pd.DataFrame) -> list[str]:
