@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         complexity_bounds,
         expectation_bound,
     )
-    from leml_theory.checks import check_bound
+    from leml_theory.checks import check_bound, check_labels, check_law, check_loss
     from leml_theory.extensions import (
         register_bound,
         register_experiment,
@@ -58,6 +58,9 @@ __all__ = [
     "Setting",
     "best_bound",
     "check_bound",
+    "check_labels",
+    "check_law",
+    "check_loss",
     "complexity_bounds",
     "conditional_rademacher_averages",
     "expectation_bound",

@@ -12,7 +12,8 @@ from leml_theory.bounds import (
     FailedAssumption,
     complexity_bounds,
 )
-from leml_theory.checks import RandomWorld, check_bound, random_world
+from leml_theory.checks import check_bound
+from leml_theory.checks.bound import RandomWorld, random_world
 from leml_theory.rademacher import Estimate, rademacher_averages
 from leml_theory.sweep.rates import exceeds, family_z
 
@@ -88,7 +89,7 @@ def test_every_bound_is_tried():
 
 @pytest.mark.parametrize("name", COMPLEXITY_BOUNDS)
 def test_check_bound_passes_every_bound_of_the_package(name):
-    assert check_bound(COMPLEXITY_BOUNDS[name]) == 60
+    assert len(check_bound(COMPLEXITY_BOUNDS[name])) == 60
 
 
 def times(factor, bound):
@@ -100,21 +101,20 @@ def times(factor, bound):
 
 @pytest.mark.parametrize("name", [name for name in COMPLEXITY_BOUNDS if name != "paper_route"])
 def test_check_bound_fails_a_fifth_of_a_bound_and_names_the_setting(name):
-    with pytest.raises(
-        AssertionError, match=rf"'{name}' is .*but.*ball is .*, at n = \d+, radius ="
-    ):
+    words = rf"'{name}' is not what it says:\n  \w+ ball at n = \d+, radius "
+    with pytest.raises(AssertionError, match=words):
         check_bound(times(0.2, COMPLEXITY_BOUNDS[name]))
 
 
 def test_check_bound_fails_the_paper_s_route_once_its_constant_is_gone():
     """Its constant is above 91: a fifth of it is true still, and a thousandth is not."""
     check_bound(times(0.2, COMPLEXITY_BOUNDS["paper_route"]))
-    with pytest.raises(AssertionError, match="'paper_route' is"):
+    with pytest.raises(AssertionError, match="'paper_route' is not"):
         check_bound(times(0.001, COMPLEXITY_BOUNDS["paper_route"]))
 
 
 def test_check_bound_says_when_a_bound_is_never_valid():
     never = FailedAssumption("needs luck", "none")
     bound = Bound("never", "never", lambda setting: BoundValue("never", 1.0, (never,)))
-    with pytest.raises(AssertionError, match="'never' is valid in none of 200 random worlds"):
+    with pytest.raises(AssertionError, match="in none of 200 random worlds"):
         check_bound(bound, settings=2)

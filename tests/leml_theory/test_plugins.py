@@ -9,7 +9,7 @@ import pytest
 
 from leml_theory import extensions
 from leml_theory.bounds import COMPLEXITY_BOUNDS, Bound, BoundValue, best_bound, complexity_bounds
-from leml_theory.checks import random_world
+from leml_theory.checks.bound import random_world
 from leml_theory.measurements import measure
 from leml_theory.plots import describe_axes, plot_experiment, plot_series
 from leml_theory.plugins import Plugin, load_plugins

@@ -1,4 +1,4 @@
-"""Checks that measure whether what one has written is what it says it is."""
+"""Whether a bound holds wherever it says that it is valid, by simulated Rademacher averages."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t as student
 
-from argument_checks import positive_integer
-from leml_theory.bounds import BALLS, Bound, BoundValue, Setting
+from argument_checks import open_probability, positive_integer
+from leml_theory.bounds import BALLS, Bound, Setting
+from leml_theory.checks.finding import ROUNDING, Finding, plain, settle
 from leml_theory.rademacher import rademacher_averages
-from leml_theory.sweep.rates import LEVEL, exceeds, family_t
+from leml_theory.sweep.rates import LEVEL
 from leml_theory.worlds import LAWS
 from simulations import (
     AnisotropicGaussian,
@@ -42,11 +44,11 @@ def check_bound(
     draws: int = 100,
     level: float = LEVEL,
     rng: np.random.Generator | None = None,
-) -> int:
+) -> list[Finding]:
     """Measure a bound against simulated Rademacher averages wherever it says that it is valid.
 
     Random worlds are drawn from the laws of the package and those registered by name, until the
-    bound is valid in enough of them.
+    bound is valid in enough of them.  An AssertionError names the settings in which it is violated.
 
     Parameters
     ----------
@@ -57,57 +59,54 @@ def check_bound(
     draws : int
         Draws of each average, at least 2.
     level : float
-        Probability with which a true bound fails the check, all settings together.
+        Probability, at most, that a true bound fails, all settings together.
     rng : Generator, optional
-        Source of randomness; by default the same at every call.
+        Source of randomness; by default always the same.
 
     Returns
     -------
-    int
-        The number of settings in which the bound was valid and measured.
-
-    Raises
-    ------
-    AssertionError
-        If the bound is violated, with the setting, or is valid in no random world.
+    list of Finding
+        One for each setting in which the bound is valid.
     """
     source = np.random.default_rng(0) if rng is None else rng
     wanted = positive_integer(settings, "settings")
-    z = family_t(wanted, draws, level)
-    measured = 0
-    for world, setting, value in _valid_settings(bound, wanted, source):
-        averages = rademacher_averages(
-            world.features, world.observation, world.n, draws=draws, rng=source
-        )
-        average = averages[setting.ball].scaled(setting.radius)
-        measured += 1
-        if exceeds(average.value, average.stderr, value.value, z):
-            raise AssertionError(
-                f"The bound '{bound.name}' is {value.value:.4g}, but the Rademacher average of the "
-                f"{setting.ball} ball is {average.value:.4g} with standard error "
-                f"{average.stderr:.2g} over {draws} draws, at n = {world.n}, "
-                f"radius = {world.radius:.4g}, {world.features!r} and {world.observation!r}."
-            )
-    if not measured:
-        raise AssertionError(
-            f"The bound '{bound.name}' is valid in none of {_TRIES * wanted} random worlds; "
-            "register a law for which it is."
-        )
-    return measured
+    findings = [
+        _finding(world, ball, bound, draws, source)
+        for world, ball in _valid_worlds(bound, wanted, source)
+    ]
+    if not findings:
+        tried = f"in none of {_TRIES * wanted} random worlds; register a law for which it is"
+        findings = [plain("valid somewhere", False, tried)]
+    return settle(f"The bound '{bound.name}'", findings, open_probability(level, "level"))
 
 
-def _valid_settings(
+def _finding(
+    world: RandomWorld, ball: str, bound: Bound[[Setting]], draws: int, rng: np.random.Generator
+) -> Finding:
+    """Test by Student's law whether a measured average is at most its bound."""
+    features, seen, n = world.features, world.observation, world.n
+    average = rademacher_averages(features, seen, n, draws=draws, rng=rng)[ball].scaled(
+        world.radius
+    )
+    value = bound(world.setting(ball)).value
+    excess = average.value - value * (1 + ROUNDING)
+    # Draws that are all equal are no evidence that the next one will be.
+    p_value = float(student.sf(excess / average.stderr, draws - 1)) if average.stderr else 1.0
+    claim = f"{ball} ball at n = {n}, radius {world.radius:.4g}, {features!r}, {seen!r}"
+    measured = f"{average.value:.4g} +- {average.stderr:.2g} measured, at most {value:.4g} claimed"
+    return Finding(claim, measured, p_value, 1)
+
+
+def _valid_worlds(
     bound: Bound[[Setting]], wanted: int, rng: np.random.Generator
-) -> Iterator[tuple[RandomWorld, Setting, BoundValue]]:
-    """Yield random worlds in which the bound is valid, for one ball or the other."""
+) -> Iterator[tuple[RandomWorld, str]]:
+    """Yield random worlds with a ball for which the bound is valid there."""
     found = 0
     for _ in range(_TRIES * wanted):
-        world = random_world(rng, _LARGEST, registered=0.5)
-        setting = world.setting(BALLS[rng.integers(len(BALLS))])
-        value = bound(setting)
-        if value.valid:
+        world, ball = random_world(rng, _LARGEST, registered=0.5), BALLS[rng.integers(len(BALLS))]
+        if bound(world.setting(ball)).valid:
             found += 1
-            yield world, setting, value
+            yield world, ball
         if found == wanted:
             return
 
