@@ -1,9 +1,9 @@
 r"""Bounds on the Rademacher average of a ball, each with its constants and its assumptions.
 
 :math:`R_n = (\mathrm{radius}/n) E\|V\|` with :math:`V = \sum_i \varepsilon_i x_i e_{l_i}^T`, one
-sign and one label slot a point; spectral norm for the trace ball, Frobenius norm for the Frobenius
-ball.  In the formulas :math:`\Sigma = E|x|^2`, :math:`\sigma_1 = \|E xx^T\|`, and P and p are the
-largest and the smallest label probability.
+sign and one label slot per point; spectral norm for the trace ball, Frobenius norm for the
+Frobenius ball.  In the formulas :math:`\Sigma = E|x|^2`, :math:`\sigma_1 = \|E xx^T\|`, and P and p
+are the largest and the smallest label probability.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def gaussian_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue)
 def gaussian_linear_gap(
     setting: Setting, risk: RiskSetting, *, symmetric: bool = True
 ) -> BoundValue:
-    r"""Bound the supremum of L - Lhat for the linear loss, Gaussian x and one label a point.
+    r"""Bound the supremum of L - Lhat for the linear loss, Gaussian x and one label per point.
 
     :math:`(Cr/n)(a + \sqrt{2\sigma_1M\log(2/\delta)})` for labels of fixed size C that keep y x
     Gaussian given l: given the labels :math:`\|V\|` is a :math:`\sqrt{\sigma_1\max n_l}`-Lipschitz
@@ -178,7 +178,7 @@ def data_dependent_gap(setting: Setting, risk: RiskSetting, complexity: BoundVal
 
     :math:`2C\hat R + 3B\sqrt{\log(2/\delta)/(2n)}`: McDiarmid once for the supremum and once for
     the empirical average, which one block moves by at most B/n.  `complexity` is the average given
-    the data, one sign and one random slot a point, or a sign an entry with Maurer's factor.
+    the data, one sign and one random slot per point, or a sign per entry with Maurer's factor.
     """
     spread = 3 * risk.loss_range * math.sqrt(math.log(2 / risk.delta) / (2 * setting.n))
     failures = _common(setting, risk, complexity) + _bounded_loss(risk)

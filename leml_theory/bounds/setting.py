@@ -68,7 +68,7 @@ class Setting:
     n_features, n_labels : int
         Dimensions d and L.
     labels_per_point : float
-        Number s of observed labels a point, in expectation.
+        Number s of observed labels per point, in expectation.
     probability_range : tuple of float
         Smallest and largest of the label probabilities, (p, P).
     moments : Moments

@@ -19,7 +19,7 @@ _DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0}
 
 
 def draw_categories(ax: Axes, rows: pd.DataFrame, _panel: Panel, n_tests: int) -> None:
-    """Draw one column a world: measured, predicted, the smallest valid bound, refused bounds."""
+    """Draw one column per world: measured, predicted, the smallest valid bound, refused bounds."""
     names = list(dict.fromkeys(rows["series"]))
     place = rows["series"].map(names.index) + rows["ball"].map(_DODGE)
     rows = rows.assign(place=place.astype(float))

@@ -1,4 +1,4 @@
-"""The results frame: one row a cell and quantity, with every bound and its validity."""
+"""The results frame: one row per cell and quantity, with every bound and its validity."""
 
 from __future__ import annotations
 

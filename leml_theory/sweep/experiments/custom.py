@@ -38,7 +38,7 @@ class Grid:
     law : str
         Feature law.
     draws : int
-        Draws a cell.
+        Draws per cell.
     """
 
     axes: dict[str, list[Any]]
@@ -54,12 +54,12 @@ class Grid:
         several = self.axes["s"] != [1]
         if self.world == "planted" and (self.law != "rademacher" or several):
             raise ValueError(
-                "The planted world needs --law rademacher and one label a point (--s 1), "
+                "The planted world needs --law rademacher and one label per point (--s 1), "
                 f"got law {self.law!r} and s {self.axes['s']}."
             )
         if self.world == "averages" and several and self.axes["skew"] != ["uniform"]:
             raise ValueError(
-                "Several labels a point are averaged with uniform labels only, got skew "
+                "Several labels per point are averaged with uniform labels only, got skew "
                 f"{self.axes['skew']}; choose another --world or --s 1."
             )
         if self.world == "logistic" and self.law not in ("gaussian", "raw-gaussian"):
