@@ -67,8 +67,8 @@ def register_labels(name: str, factory: LabelFactory, *, loss: str = "squared") 
         The loss, by its name in `LOSSES`, that `--world` measures the labels with.
     """
     one_of(loss, "loss", LOSSES)
-    _register(LABELS, name, factory, "label model")
     _register(WORLDS, name, (name, loss), "world")
+    _register(LABELS, name, factory, "label model")
 
 
 def register_loss(loss: Loss) -> None:

@@ -77,7 +77,8 @@ def normal_finding(claim: str, means: Array, errors: Array, expected: Any, share
     mean is not normal, and the claim stays unmeasured.
     """
     target = np.broadcast_to(np.asarray(expected, dtype=np.float64), means.shape)
-    gaps = np.maximum(np.abs(means - target) - ROUNDING * np.maximum(1.0, np.abs(target)), 0.0)
+    slack = ROUNDING * (np.abs(target) + np.abs(means))
+    gaps = np.maximum(np.abs(means - target) - slack, 0.0)
     # A mean without an error is off by rounding, or wrong.
     deviations = np.divide(gaps, errors, out=np.where(gaps > 0, np.inf, 0.0), where=errors > 0)
     measurable = (share <= _LARGEST_SHARE) | (errors == 0)

@@ -25,7 +25,7 @@ from simulations.features import FeatureLaw, Support
 Array = NDArray[np.float64]
 
 # Points that show each label in the signed sums, and how many sums are drawn.
-_COUNTS, _SUMS = (0, 1, 12), 4000
+_COUNTS, _SUMS = (0, 1, 12), 20_000
 
 
 def check_law(

@@ -255,12 +255,15 @@ class EnumeratedRisk:
 
 
 def exact_risk(scenario: Scenario, loss: Loss) -> ExactRisk | None:
-    """Return the population risk as a function, or None if only sampling is left."""
+    """Return the population risk as a function, or None if only sampling is left.
+
+    A loss of one's own that derives from one with a closed form has none for that.
+    """
     _check_labels(scenario.labels, loss)
     M, squares = cross_moments(scenario), label_moments(scenario)
-    if M is not None and isinstance(loss, Linear):
+    if M is not None and type(loss) is Linear:
         return LinearRisk(M)
-    if M is not None and squares is not None and isinstance(loss, Squared):
+    if M is not None and squares is not None and type(loss) is Squared:
         S = scenario.features.second_moments
         if S is not None:
             return SquaredRisk(M, S, scenario.observation.probabilities, squares)
@@ -286,7 +289,7 @@ def _gaussian_risk(
     if S is None:
         return None
     probabilities = scenario.observation.probabilities
-    if isinstance(loss, Logistic):
+    if type(loss) is Logistic:
         return _logistic_risk(labels, M, S, probabilities)
     if loss.residual and labels.kind == "linear" and squares is not None and resolves(loss):
         truth = _least_squares(M, S, probabilities)

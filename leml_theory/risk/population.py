@@ -50,7 +50,7 @@ def _half_line_rule(ends: Array, order: int) -> tuple[Array, Array]:
 def _kink_rule(panels: int) -> tuple[Array, Array]:
     """Return a rule for both signs of g whose panels are narrow everywhere, for losses with kinks.
 
-    With 1024 panels the Huber loss is integrated to a relative 2e-9, whatever its width.
+    With 1024 panels the Huber loss is integrated to a relative 2e-8, whatever its width.
     """
     even = 12.0 * np.arange(1, panels + 1) / panels
     nodes, weights = _half_line_rule(np.unique(np.concatenate([even, _HALVING]))[::-1], 4)
@@ -109,14 +109,15 @@ def gaussian_curvature(loss: Loss, scales: Array) -> Array:
 
 
 def resolves(loss: Loss) -> bool:
-    """Return whether the rule of `gaussian_loss` integrates this loss to a relative 1e-7.
+    """Return whether half as many panels change the value of `gaussian_loss` by less than 1e-6.
 
-    Measured over six decades of the scale, against half as many panels.
+    Relatively, over six decades of the scale.  Kinks of the slope, as the Huber loss has them,
+    change it by up to 1.4e-7 and leave an error that is eight times smaller.
     """
     scales = np.geomspace(1e-3, 1e3, 25)
     nodes, weights = _kink_rule(512)
     coarse = _residual_values(loss, scales, nodes) @ weights
-    return bool(np.allclose(coarse, gaussian_loss(loss, scales), rtol=1e-7, atol=0))
+    return bool(np.allclose(coarse, gaussian_loss(loss, scales), rtol=1e-6, atol=0))
 
 
 def _residual_values(loss: Loss, scales: Array, nodes: Array) -> Array:
