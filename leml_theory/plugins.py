@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +51,8 @@ class Plugin:
                 f"The plugin `{self.path}` has changed while it was in use; start again, with "
                 "another folder for the results."
             )
-        _LOADED[self.path] = self.sha256
         _execute(content, self.path)
+        _LOADED[self.path] = self.sha256
 
 
 def _content(path: str | Path) -> bytes:
@@ -68,7 +69,11 @@ def _execute(content: bytes, path: str) -> None:
     try:
         exec(compile(content, path, "exec"), module.__dict__)
     except Exception as error:
-        raise ValueError(f"The plugin `{path}` raised {type(error).__name__}: {error}") from error
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+        place = f" in line {lines[-1]}" if lines else ""
+        raise ValueError(
+            f"The plugin `{path}` raised {type(error).__name__}{place}: {error}"
+        ) from error
 
 
 def load_plugins(paths: Iterable[str | Path]) -> tuple[Plugin, ...]:

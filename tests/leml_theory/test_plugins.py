@@ -10,6 +10,7 @@ import pytest
 from leml_theory import extensions
 from leml_theory.bounds import COMPLEXITY_BOUNDS, Bound, BoundValue, best_bound, complexity_bounds
 from leml_theory.checks.bound import random_world
+from leml_theory.diagnose import diagnose
 from leml_theory.measurements import measure
 from leml_theory.plots import describe_axes, plot_experiment, plot_series
 from leml_theory.plugins import Plugin, load_plugins
@@ -85,6 +86,10 @@ def test_a_plugin_is_measured_tabled_drawn_and_kept_in_the_manifest(plugin, tmp_
     assert drawn[~pd.isna(drawn)] == pytest.approx(valid["doubled"].to_numpy(), rel=1e-12)
     assert any("twice Theorem 3, not valid here: needs n ≥ 100" in text for text in panel.legend)
     assert (out / "Mine.png").stat().st_size > 10_000
+    before = (out / "Mine.svg").read_bytes()
+    (out / "Mine.svg").unlink()
+    assert run("plot", "--plugin", plugin, "--out", out) == 0
+    assert (out / "Mine.svg").read_bytes() == before
     manifest = json.loads((out / "manifest.json").read_text())["description"]
     assert manifest["plugins"] == [{"file": "mine.py", "sha256": Plugin.of(plugin).sha256}]
 
@@ -128,7 +133,7 @@ def test_a_plugin_runs_once_in_a_process(plugin):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 / 0", r"bad\.py` raised ZeroDivisionError: division by zero"),
+        ("x = 1\nx / 0", r"bad\.py` raised ZeroDivisionError in line 2: division by zero"),
         ("def broken(:", r"bad\.py` raised SyntaxError"),
     ],
 )
@@ -157,6 +162,16 @@ def test_one_s_own_bound_joins_the_others(own_names):
     bound = extensions.register_bound(Bound("tiny", "a hundredth", tiny))
     assert extensions.register_bound(bound) is bound
     assert best_bound(complexity_bounds(setting)).name == "tiny"
+
+
+def test_a_diagnosis_names_one_s_own_bound(own_names):
+    bound = Bound("wide", "a wide bound", lambda _: BoundValue("wide", 1e6))
+    extensions.register_bound(bound)
+    rng = np.random.default_rng(1)
+    X, Y = rng.normal(size=(40, 3)), rng.integers(0, 2, size=(40, 4)).astype(float)
+    found = diagnose(X, Y, rng=rng, draws=10)
+    assert any("a wide bound (1e+06)" in sentence for sentence in found.sentences())
+    assert found.record()["raw"]["bounds"]["wide"]["failures"] == []
 
 
 def test_one_s_own_bound_on_risks_is_held_against_draws_and_drawn(own_names):
