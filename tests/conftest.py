@@ -44,3 +44,26 @@ def pytest_terminal_summary(terminalreporter):
     if killed:
         rate = f"{sum(killed)} of {len(killed)} mutations killed"
         terminalreporter.write_line(f"paper_checks: {rate} ({sum(killed) / len(killed):.1%})")
+
+
+@pytest.fixture
+def own_names():
+    """Forget names that a test registers, at its end or when the returned function is called."""
+    from leml_solver import LOSSES
+    from leml_theory import plugins, worlds
+    from leml_theory.bounds import COMPLEXITY_BOUNDS, RISK_BOUNDS
+    from leml_theory.measurements import MEASUREMENTS
+    from leml_theory.sweep.experiments import EXPERIMENTS
+    from leml_theory.sweep.experiments.custom import WORLDS
+
+    tables = (LOSSES, COMPLEXITY_BOUNDS, RISK_BOUNDS, MEASUREMENTS, EXPERIMENTS, WORLDS)
+    tables += (worlds.LAWS, worlds.LABELS, plugins._LOADED)
+    before = [dict(table) for table in tables]
+
+    def forget():
+        for table, entries in zip(tables, before, strict=True):
+            table.clear()
+            table.update(entries)
+
+    yield forget
+    forget()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from leml_theory.measurements.factored import leml_at_radius
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import minimum_risk, population_risk
-from leml_theory.worlds import feature_law, label_bound, label_model, observation_of
+from leml_theory.worlds import feature_law, label_model, observation_of
 from simulations import LabelModel, Sample, Scenario
 
 Array = NDArray[np.float64]
@@ -45,15 +46,20 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     same samples, its penalty tuned to the trace ball's radius.
     """
     trials = [_trial(parameters, rng) for _ in range(int(parameters["draws"]))]
+    label_bound = _largest_label(parameters)
     rows = []
     for ball in (name for name in (*BALLS, "leml") if name in trials[0]):
-        excess, gap, certificate, radius = np.array([trial[ball] for trial in trials]).T
-        common = {"certificate_gap": float(certificate.max()), "radius": float(radius.mean())}
-        common |= {"radius_factor": float(parameters["radius"])}
-        worst = (float(radius.max()), float(certificate.max()))
-        above = _exceedances(ball, parameters, worst, excess)
-        rows.append(record("excess risk", ball, parameters, Estimate.of(excess), **common, **above))
-        rows.append(record("generalisation gap", ball, parameters, Estimate.of(gap), **common))
+        found = _Fits(*np.array([trial[ball] for trial in trials]).T)
+        common = {
+            "certificate_gap": float(found.certificates.max()),
+            "radius": float(found.radii.mean()),
+            "radius_factor": float(parameters["radius"]),
+            "label_bound": label_bound,
+        }
+        above = _exceedances(ball, parameters, found, label_bound)
+        excess, gap = Estimate.of(found.excess), Estimate.of(found.gaps)
+        rows.append(record("excess risk", ball, parameters, excess, **common, **above))
+        rows.append(record("generalisation gap", ball, parameters, gap, **common))
     if parameters["labels"] == "shared":
         pooled = np.array([trial["pooled"][0] for trial in trials])
         estimate, predicted = Estimate.of(pooled), _pooled(parameters)
@@ -61,23 +67,34 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     return rows
 
 
-def _exceedances(
-    ball: str, parameters: Parameters, worst: tuple[float, float], excess: Array
-) -> Record:
-    """Count the trials above the 1 - delta bound; none applies to the squared loss here.
+@dataclass(frozen=True, slots=True)
+class _Fits:
+    """What the trials found for one ball, each of shape (trials,)."""
 
-    `worst` holds the largest radius and the largest certificate gap of the trials.
-    """
-    radius, gap = worst
+    excess: Array
+    gaps: Array
+    certificates: Array
+    radii: Array
+
+
+def _largest_label(parameters: Parameters) -> float:
+    """Return the largest |y| of the label model, infinite when nothing is known of it."""
+    sizes = int(parameters["d"]), int(parameters["L"])
+    labels = label_model(parameters["labels"], *sizes, np.random.default_rng(0))
+    return 1.0 if labels.binary else math.inf
+
+
+def _exceedances(ball: str, parameters: Parameters, found: _Fits, label_bound: float) -> Record:
+    """Count the trials above the 1 - delta bound, at the largest radius and certificate gap."""
     law = feature_law(parameters["law"], int(parameters["d"]))
     seen = observation_of(parameters["skew"], int(parameters["L"]), int(parameters["s"]))
     kind = "trace" if ball == "leml" else ball
-    setting = Setting.of(law, seen, int(parameters["n"]), radius=radius, ball=kind)
+    n, radius = int(parameters["n"]), float(found.radii.max())
+    setting = Setting.of(law, seen, n, radius=radius, ball=kind)
+    gap = max(float(found.certificates.max()), 0.0)
     loss = LOSSES[parameters["loss"]]
-    risk = RiskSetting.of(
-        loss, setting, label_bound=label_bound(loss), certificate_gap=max(gap, 0.0)
-    )
-    return exceedances(setting, risk, excess)
+    risk = RiskSetting.of(loss, setting, label_bound=label_bound, certificate_gap=gap)
+    return exceedances(setting, risk, found.excess)
 
 
 def _pooled(parameters: Parameters) -> float:

@@ -26,6 +26,7 @@ from command_line import (
     whole_numbers,
     words,
 )
+from leml_theory.plugins import check_plugins, load_plugins, measure_with
 from leml_theory.runs import Cell, RunError, Store, StoreError, execute
 from leml_theory.sweep.experiments import EXPERIMENTS, Experiment, Planned
 from leml_theory.sweep.experiments.custom import AXES, WORLDS, Grid
@@ -58,6 +59,8 @@ examples:
   python -m leml_theory.sweep --only X3,X4                 two experiments
   python -m leml_theory.sweep --n 256,1024,4096 --d 32 --L 8,64 --world shared --out mine
                                                            a grid of your own
+  python -m leml_theory.sweep --plugin mine.py --only MINE --out mine
+                                                           an experiment of your own
 
 A killed run goes on where it was when the same command is given again.  The output folder holds
 results.csv (one row per cell and quantity), summary.json and the pictures as PNG and SVG.
@@ -68,14 +71,29 @@ _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
+    work = partial(_work, arguments)
+    return run_command("sweep", work, unusable=(StoreError,), failed=(RunError,))
+
+
+def _work(arguments: Sequence[str] | None) -> int:
+    """Load the plugins, which add to what options may name, then do what the options say."""
+    first = argparse.ArgumentParser(add_help=False)
+    _add_plugin(first)
+    plugins = load_plugins(first.parse_known_args(arguments)[0].plugin)
     options = _parser().parse_args(arguments)
+    options.plugins = plugins
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "run": _run,
         "plot": _plot,
         "status": _status,
     }
-    work = partial(commands[options.command], options)
-    return run_command("sweep", work, unusable=(StoreError,), failed=(RunError,))
+    return commands[options.command](options)
+
+
+def _add_plugin(parser: argparse.ArgumentParser) -> None:
+    """Add ``--plugin FILE``, which may be given several times."""
+    text = "Python file that registers laws, losses, labels, bounds or experiments; may be repeated"
+    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help=text)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", default="results/sweep", metavar="DIR", help="output folder")
     add_seed(parser)
     add_jobs(parser)
+    _add_plugin(parser)
     grid = parser.add_argument_group(
         "a grid of your own",
         "Values separated by commas; every combination is measured instead of the experiments.",
@@ -116,7 +135,8 @@ def _add_grid(add: Callable[..., object]) -> None:
 
 def _ids(text: str) -> list[str]:
     """Return experiment ids, in the order of the experiments."""
-    wanted = {word.upper() for word in words(text)}
+    known = {name.upper(): name for name in EXPERIMENTS}
+    wanted = {known.get(word.upper(), word) for word in words(text)}
     if strange := sorted(wanted - set(EXPERIMENTS)):
         raise argparse.ArgumentTypeError(
             f"no experiment {', '.join(strange)}; there are {', '.join(EXPERIMENTS)}"
@@ -150,16 +170,17 @@ def _experiments(options: argparse.Namespace) -> list[Experiment]:
 
 def _run(options: argparse.Namespace) -> int:
     """Measure what is missing, then write tables and pictures."""
-    from leml_theory.measurements import measure
-
     experiments = _experiments(options)
     plans = {experiment.id: experiment.plan(options.preset) for experiment in experiments}
     cells = _cells(plans, options.seed)
     description = {"preset": options.preset, "experiments": list(plans)}
     description["version"] = versions()["leml-theory"]
+    if options.plugins:
+        description["plugins"] = [plugin.record for plugin in options.plugins]
     store = Store.create(options.out, cells, description=description)
+    check_plugins(store, options.plugins)
     print(f"{len(cells)} cells in {options.out}, {options.jobs} processes", file=sys.stderr)
-    execute(cells, store, jobs=options.jobs, measure=measure)
+    execute(cells, store, jobs=options.jobs, measure=partial(measure_with, options.plugins))
     frame = results_frame(plans, options.seed, store.load())
     summary = summarise(frame, experiments)
     run = {"seed": options.seed, "cells": len(cells), "seconds": store.status().seconds}

@@ -244,7 +244,7 @@ def compact_support(effort: Effort) -> Outcome:  # noqa: ARG001
     plain = required_proxy(values, grid[0], symmetrised=False)
     worst = max(required_proxy(values, v, symmetrised=True) for v in grid)
     setting = Setting.of(NonNegative(64), UniformLabels(64), 10**9)
-    refused = [text for text in paper_route(setting).failures if "E x = 0" in text]
+    refused = [f for f in paper_route(setting).failures if "E x = 0" in f.needs]
     return Outcome.of(
         at_least("eta^2 that condition 3 asks for at |v| = 1e-4", plain, 1e4 * proxy),
         at_most("eta^2 for the symmetrised x, largest over v", worst, proxy),
