@@ -10,7 +10,6 @@ from scipy.stats import chi2
 
 from leml_solver import LOSSES, FrobeniusBall, TraceBall, minimise
 from leml_theory import predictions as sharp
-from leml_theory.measurements.minimisers import problem_of
 from leml_theory.rademacher import rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk
 from paper_checks import claim_8 as _claim_8  # noqa: F401  (registers its check)
@@ -40,7 +39,7 @@ def claim_7(effort: Effort) -> Outcome:
     n, size = 4096, 64
     law, seen = RankOne(3), UniformLabels(size)
     world = Scenario(law, AllOnes(size), seen)
-    problem = problem_of(world.sample(n, effort.rng), "linear")
+    problem = world.sample(n, effort.rng).problem("linear")
     ball = TraceBall(1.0)
     Z = minimise(problem, ball).Z
     risk = population_risk(world, LINEAR, Z).value
@@ -207,7 +206,7 @@ def range_of_the_sum(effort: Effort) -> Outcome:
     n, n_labels = 60, 7
     world = Scenario(RademacherVectors(5), AllOnes(n_labels), UniformLabels(n_labels))
     sample = world.sample(n, effort.rng)
-    problem, ball = problem_of(sample, "linear"), FrobeniusBall(1.0)
+    problem, ball = sample.problem("linear"), FrobeniusBall(1.0)
     Z = ball.linear_minimiser(problem.gradient(np.zeros((5, n_labels))))
     whole, printed = (
         -ball.dual_norm(printed_matrix(sample.X, sample.columns, n_labels, last)) / n

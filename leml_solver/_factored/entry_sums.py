@@ -58,23 +58,11 @@ class Entries(Protocol):
         """Return (C * (A S^T))^T A, (L, k)."""
 
 
-def entries_of(labels: Labels, loss: Loss, dtype: Any) -> Entries:
+def entries_of(labels: Labels, loss: Loss, dtype: Any) -> SparseEntries | FullEntries:
     """Return the entry sums for labels known in part or in full."""
     if labels.entries is None:
         return FullEntries(labels, loss, dtype)
     return SparseEntries(labels, loss, dtype)
-
-
-def check_labels(labels: Labels, loss: Loss) -> None:
-    """Raise the loss's own error if it cannot use these labels."""
-    if labels.entries is not None:
-        loss.encode(np.unique(labels.entries.values))
-    elif loss.binary:
-        complete = labels.complete
-        distinct = np.unique(complete if isinstance(complete, np.ndarray) else complete.data)
-        stored = complete.size if isinstance(complete, np.ndarray) else complete.nnz
-        zero = [0.0] if stored < labels.n_observed else []
-        loss.encode(np.append(distinct, zero))
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +206,7 @@ class FullEntries:
     def encoded(self, part: slice) -> Factor:
         """Return the labels of a block as the loss needs them."""
         Y: Factor = self._Y.rows(part.start, part.stop)
-        # `loss.encode` looks for every distinct value; `check_labels` has done that once.
+        # `loss.encode` looks for every distinct value; `Problem` has done that once.
         return np.where(Y > 0, Y.dtype.type(1), Y.dtype.type(-1)) if self.loss.binary else Y
 
     def numbers(self, D: _Lazy, part: slice) -> Factor:

@@ -278,19 +278,3 @@ class Counted:
         """Return X^T A."""
         self._columns += A.shape[1]
         return self.matrix.adjoint(A)
-
-
-def checked_features(X: Any, dtype: str | None) -> Matrix:
-    """Return X as an operator after checking it; float32 is kept unless `dtype` says otherwise."""
-    if not sp.issparse(X):
-        X = np.asarray(X)
-    if X.ndim != 2 or min(X.shape) == 0:
-        raise ValueError(f"`X` must be (n, d) with n, d >= 1, got shape {X.shape}.")
-    kept = np.float32 if X.dtype == np.float32 else np.float64
-    matrix = as_matrix(X, np.dtype(dtype or kept))
-    stored = (
-        matrix.csr.data if isinstance(matrix, SparseMatrix) else matrix.rows(0, matrix.shape[0])
-    )
-    if not np.isfinite(stored).all():
-        raise ValueError("`X` must be finite, got NaN or infinity; impute or drop those features.")
-    return matrix
