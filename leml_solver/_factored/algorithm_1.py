@@ -17,7 +17,8 @@ from leml_solver._factored.entry_sums import Entries
 from leml_solver._factored.plan import Plan
 from leml_solver._factored.tron import Smooth, tron
 from leml_solver._linalg import factors as algebra
-from leml_solver._linalg.factors import Groups, Numbers, column_inner
+from leml_solver._linalg.conjugate_gradient import Numbers
+from leml_solver._linalg.factors import Groups, column_inner
 from leml_solver._linalg.matrices import Counted, Factor
 from leml_solver._linalg.threads import matmul
 

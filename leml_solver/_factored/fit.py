@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
@@ -234,10 +234,7 @@ def fit_factors(
     """
     began = time.perf_counter()
     problem = Problem(loss, X, Y)  # type: ignore[arg-type]  # it takes names and arrays too
-    result = fit_problem(
-        problem, rank=rank, penalty=penalty, random_state=random_state, options=options
-    )
-    return replace(result, seconds=time.perf_counter() - began)
+    return _Fit(problem, rank, penalty, options, began).run(random_state)
 
 
 def fit_problem(
@@ -263,24 +260,29 @@ def fit_problem(
 
     Paper: Equation (5).
     """
-    loss = problem.loss
-    if not loss.smooth or not loss.curvature:
-        raise ValueError(f"`loss` must be smooth and curved, got {loss.name}; try 'squared_hinge'.")
-    options = AlternatingOptions() if options is None else options
-    rank, penalty = positive_integer(rank, "rank"), positive(penalty, "penalty")
-    with one_blas_thread():
-        return _Fit(problem.astype(options.dtype), rank, penalty, options).run(random_state)
+    return _Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)
 
 
 class _Fit:
     """One fit: the problem, the options, and the factors that are being improved."""
 
     def __init__(
-        self, problem: Problem, rank: int, penalty: float, options: AlternatingOptions
+        self,
+        problem: Problem,
+        rank: int,
+        penalty: float,
+        options: AlternatingOptions | None,
+        began: float,
     ) -> None:
-        self.began = time.perf_counter()
-        self.problem, self.rank, self.penalty, self.options = problem, rank, penalty, options
-        self.features = Counted(problem.matrix, rank)
+        loss = problem.loss
+        if not loss.smooth or not loss.curvature:
+            raise ValueError(
+                f"`loss` must be smooth and curved, got {loss.name}; try 'squared_hinge'."
+            )
+        self.options = AlternatingOptions() if options is None else options
+        self.problem, self.began = problem.astype(self.options.dtype), began
+        self.rank, self.penalty = positive_integer(rank, "rank"), positive(penalty, "penalty")
+        self.features = Counted(self.problem.matrix, self.rank)
         self.iterate = self._iterate()
 
     def _iterate(self) -> _Iterate:
@@ -296,6 +298,10 @@ class _Fit:
 
     def run(self, random_state: int | np.random.Generator) -> FactorResult:
         """Alternate, then certify what came out."""
+        with one_blas_thread():
+            return self._run(random_state)
+
+    def _run(self, random_state: int | np.random.Generator) -> FactorResult:
         self._start(random_state)
         trace, status = self._alternate()
         iterate = self.iterate

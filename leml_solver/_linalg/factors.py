@@ -10,25 +10,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from leml_solver._linalg import compiled as kernels
+from leml_solver._linalg.conjugate_gradient import Numbers
 from leml_solver._linalg.matrices import Factor
 from leml_solver._linalg.threads import Rows, even_rows, gram_blocks, matmul, shared
-
-Numbers = NDArray[np.float64]
-
-
-class Groups(Enum):
-    """How the entries of a factor are grouped into independent problems."""
-
-    TOGETHER = "one problem"
-    COLUMNS = "one problem a column"
-    ROWS = "one problem a row"
-
-    def inner(self, A: Factor, B: Factor) -> Numbers:
-        """Return the inner product of each group, in double precision."""
-        if self is Groups.ROWS:
-            return row_inner(A, B)[:, None]
-        columns = np.asarray(column_inner(A, B))[None, :]
-        return columns if self is Groups.COLUMNS else columns.sum(keepdims=True)
 
 
 def column_inner(A: Factor, B: Factor) -> Numbers:
@@ -58,10 +42,27 @@ def scale_and_add(target: Factor, scale: Numbers, other: Factor) -> None:
     shared(lambda rows: kernels.scale_and_add(target, scale, other, rows), parts)
 
 
-def ratio(numerator: Numbers, denominator: Numbers) -> Numbers:
-    """Return numerator / denominator, zero where the denominator is not positive."""
-    positive = denominator > 0
-    return np.where(positive, numerator / np.where(positive, denominator, 1.0), 0.0)
+class Groups(Enum):
+    """How the entries of a factor are grouped into independent problems."""
+
+    TOGETHER = "one problem"
+    COLUMNS = "one problem per column"
+    ROWS = "one problem per row"
+
+    def inner(self, A: Factor, B: Factor) -> Numbers:
+        """Return the inner product of each group, in double precision."""
+        if self is Groups.ROWS:
+            return row_inner(A, B)[:, None]
+        columns = np.asarray(column_inner(A, B))[None, :]
+        return columns if self is Groups.COLUMNS else columns.sum(keepdims=True)
+
+    def add_scaled(self, target: Factor, scale: Numbers, other: Factor) -> None:
+        """Add scale * other to target, in place."""
+        add_scaled(target, scale, other)
+
+    def scale_and_add(self, target: Factor, scale: Numbers, other: Factor) -> None:
+        """Replace target by scale * target + other, in place."""
+        scale_and_add(target, scale, other)
 
 
 Square = NDArray[np.float64]

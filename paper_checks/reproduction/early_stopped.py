@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from leml_solver._linalg import factors as algebra
-from leml_solver._linalg.factors import Numbers, column_inner
+from leml_solver._linalg.conjugate_gradient import Numbers
+from leml_solver._linalg.factors import column_inner
 from leml_solver._linalg.matrices import Factor, Matrix
 from leml_solver._linalg.threads import matmul
 from leml_solver.algorithms import (
