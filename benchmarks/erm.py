@@ -34,8 +34,8 @@ from leml_solver import (
     TraceBall,
     certify,
     minimise,
+    minimise_by_cvxpy,
 )
-from leml_solver._exact.cvxpy_oracle import minimise_by_cvxpy
 
 ROUNDING_GAP = 1e-11
 PEERS = {

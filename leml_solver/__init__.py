@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from leml_solver._exact.balls import Ball, FrobeniusBall, TraceBall
 from leml_solver._exact.certificate import certify, dual_bound
+from leml_solver._exact.cvxpy_oracle import minimise_by_cvxpy
 from leml_solver._exact.minimise import minimise
+from leml_solver._linalg.threads import available_threads, limit_threads
 from leml_solver.labels import Labels
 from leml_solver.losses import (
     LOSSES,
@@ -61,6 +63,7 @@ __all__ = [
     "SquaredHinge",
     "Status",
     "TraceBall",
+    "available_threads",
     "average_auc",
     "certify",
     "dual_bound",
@@ -69,8 +72,10 @@ __all__ = [
     "fit_factors",
     "fit_problem",
     "hamming_loss",
+    "limit_threads",
     "load_model",
     "minimise",
+    "minimise_by_cvxpy",
     "save_model",
     "top_k_accuracy",
 ]

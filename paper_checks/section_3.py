@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from leml_solver import AlternatingOptions, FactorResult, TraceBall, fit_factors
-from leml_solver._linalg import factors as small_algebra
+from leml_solver.algorithms import balancing
 from leml_solver.losses import LOSSES
 from leml_solver.problem import Problem
 from paper_checks.factor_worlds import SQUARED, FactorWorld, factor_world, vec
@@ -35,7 +35,7 @@ def trace_norm_of_factors(effort: Effort) -> Outcome:
     for _ in range(effort.pick(200, 2000)):
         T = effort.rng.standard_normal((3, 3))
         others.append(half_squares(W @ T, H @ np.linalg.inv(T).T) / norm)
-    T, S = small_algebra.balancing(3 * W, H / 3)
+    T, S = balancing(3 * W, H / 3)
     balanced = half_squares(3 * W @ T, H / 3 @ S)
     return Outcome(
         (

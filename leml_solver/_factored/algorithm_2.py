@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from leml_solver._factored.cg import conjugate_gradient
 from leml_solver._factored.plan import Plan
-from leml_solver._linalg import factors as algebra
 from leml_solver._linalg.compiled import WIDE_BYTES
 from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Numbers
 from leml_solver._linalg.factors import (
     Groups,
     add_scaled,
+    balancing,
     column_inner,
+    eigenvectors,
+    gram,
+    solve_ridge,
 )
 from leml_solver._linalg.matrices import Counted, Factor, Matrix
 from leml_solver._linalg.threads import matmul
@@ -116,7 +119,7 @@ class FullSquared:
         M = _dense_gram(X)
         if self.intercept:
             M -= self.Y.shape[0] * np.outer(self._feature_means, self._feature_means)
-        values, vectors = algebra.eigenvectors(M)
+        values, vectors = eigenvectors(M)
         return values, vectors.astype(X.dtype)
 
     def centred(self, A: Factor) -> Factor:
@@ -127,19 +130,19 @@ class FullSquared:
 
     def _current_sums(self) -> _Sums:
         if self._sums is None:
-            self._sums = _Sums(algebra.gram(self.A), self.Y.adjoint(self.A))
+            self._sums = _Sums(gram(self.A), self.Y.adjoint(self.A))
         return self._sums
 
     def loss(self) -> float:
         """Return half the squared norm of Y - X W H^T, intercept at its optimum."""
         sums = self._current_sums()
         fitted = column_inner(sums.cross, self.H).sum()
-        return float(self._label_energy - fitted + 0.5 * np.vdot(sums.gram, algebra.gram(self.H)))
+        return float(self._label_energy - fitted + 0.5 * np.vdot(sums.gram, gram(self.H)))
 
     def update_H(self) -> None:
         """Solve for H exactly: one k x k system shared by all labels."""
         sums = self._current_sums()
-        self.H = algebra.solve_ridge(sums.gram, self.penalty, sums.cross)
+        self.H = solve_ridge(sums.gram, self.penalty, sums.cross)
 
     def update_W(self) -> None:
         """Improve W by conjugate gradients, or solve for it where X^T X is factorised."""
@@ -148,7 +151,7 @@ class FullSquared:
         if separable:
             self._transform(*self._gauge())
         elif self.plan.balance:
-            self._transform(*algebra.balancing(self.W, self.H))
+            self._transform(*balancing(self.W, self.H))
         if self._exact:
             self._solve_W()
         elif separable:
@@ -163,8 +166,8 @@ class FullSquared:
     def _gauge(self) -> tuple[Factor, Factor]:
         """Return the change of factors that makes H^T H diagonal."""
         if self.plan.balance:
-            return algebra.balancing(self.W, self.H)
-        V = algebra.eigenvectors(algebra.gram(self.H))[1].astype(self.W.dtype)
+            return balancing(self.W, self.H)
+        V = eigenvectors(gram(self.H))[1].astype(self.W.dtype)
         return V, V
 
     def _transform(self, T: Factor, S: Factor) -> None:
@@ -173,7 +176,7 @@ class FullSquared:
 
     def _plain_W(self) -> None:
         """Algorithm 3 with the products of Algorithm 2."""
-        M, penalty = algebra.gram(self.H).astype(self.W.dtype), self.W.dtype.type(self.penalty)
+        M, penalty = gram(self.H).astype(self.W.dtype), self.W.dtype.type(self.penalty)
 
         def product(S: Factor) -> Factor:
             B = self.centred(self.features.times(S))

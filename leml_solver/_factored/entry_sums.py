@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from leml_solver._linalg import compiled as kernels
 from leml_solver._linalg.matrices import Factor, as_matrix
-from leml_solver._linalg.threads import SHARED_LOOP, shared
+from leml_solver._linalg.threads import SHARED_LOOP, parallel_map
 from leml_solver.labels import Labels, Pattern
 from leml_solver.losses import Loss
 
@@ -97,10 +97,8 @@ class SparseEntries:
         """Return a_i . h_j + offset_j at each entry."""
         pattern: Pattern = self._entries.by_row
         out = np.empty(self.values.size, dtype=A.dtype)
-        where = (pattern.indptr, pattern.indices)
-        shared(
-            lambda rows: kernels.entry_products(A, H, where, out, rows), pattern.shares(A.shape[1])
-        )
+        write = partial(kernels.entry_products, A, H, pattern.indptr, pattern.indices, out)
+        parallel_map(write, pattern.shares(A.shape[1]))
         if offset is not None:
             out += offset.astype(out.dtype)[pattern.indices]
         return out
@@ -149,19 +147,16 @@ class SparseEntries:
 def _sums(pattern: Pattern, D: Factor, H: Factor, n_rows: int) -> Factor:
     """Return sum_j D_ij h_j for each row of the pattern."""
     out = np.empty((n_rows, H.shape[1]), dtype=H.dtype)
-    where = (pattern.indptr, pattern.indices)
-    shared(lambda rows: kernels.entry_sums(D, H, where, out, rows), pattern.shares(H.shape[1]))
+    write = partial(kernels.entry_sums, D, H, pattern.indptr, pattern.indices, out)
+    parallel_map(write, pattern.shares(H.shape[1]))
     return out
 
 
 def _curvature(pattern: Pattern, C: Factor, B: Factor, H: Factor) -> Factor:
     """Return sum_j C_ij (b_i . h_j) h_j for each row of the pattern."""
     out = np.empty_like(B)
-    where, factors = (pattern.indptr, pattern.indices), (B, H)
-    shared(
-        lambda rows: kernels.entry_curvature(C, factors, where, out, rows),
-        pattern.shares(H.shape[1]),
-    )
+    write = partial(kernels.entry_curvature, C, B, H, pattern.indptr, pattern.indices, out)
+    parallel_map(write, pattern.shares(H.shape[1]))
     return out
 
 
@@ -201,7 +196,7 @@ class FullEntries:
     def _each(self, function: Callable[[slice], Any], k: int) -> list[Any]:
         """Return function(block) for each block, blocks shared among the threads."""
         work = float(self.shape[0]) * self.shape[1] * k
-        return shared(function, self.blocks(), worth=work >= SHARED_LOOP)
+        return parallel_map(function, self.blocks(), worth=work >= SHARED_LOOP)
 
     def encoded(self, part: slice) -> Factor:
         """Return the labels of a block as the loss needs them."""

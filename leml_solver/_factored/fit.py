@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from argument_checks import nonnegative, one_of, positive, positive_integer
 from leml_solver._factored.algorithm_1 import GeneralLoss, GeneralOptions
 from leml_solver._factored.algorithm_2 import FullSquared
-from leml_solver._factored.certificate import FactorCertificate, certify_factors
+from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import FAST, PLAIN, Plan
 from leml_solver._linalg.factors import balancing, column_inner
@@ -169,6 +169,11 @@ class FactorResult:
     def products(self) -> float:
         """Number of products with X or its transpose, certificate not included."""
         return self.trace[-1].products
+
+    @property
+    def trace_norm(self) -> float:
+        """Trace norm of W H^T."""
+        return trace_norm(self.W, self.H)
 
     def transform(self, X: Any) -> Factor:
         """Return X W, the points in the latent space."""

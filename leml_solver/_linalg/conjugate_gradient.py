@@ -39,11 +39,11 @@ class Whole:
 
     def add_scaled(self, target: Factor, scale: Numbers, other: Factor) -> None:
         """Add scale * other to target, in place."""
-        target += scale * other
+        target += scale.item() * other
 
     def scale_and_add(self, target: Factor, scale: Numbers, other: Factor) -> None:
         """Replace target by scale * target + other, in place."""
-        target *= scale
+        target *= scale.item()
         target += other
 
 

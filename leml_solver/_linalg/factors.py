@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from leml_solver._linalg import compiled as kernels
 from leml_solver._linalg.conjugate_gradient import Numbers
 from leml_solver._linalg.matrices import Factor
-from leml_solver._linalg.threads import Rows, even_rows, gram_blocks, matmul, shared
+from leml_solver._linalg.threads import Rows, even_rows, gram_blocks, matmul, parallel_map
 
 
 def column_inner(A: Factor, B: Factor) -> Numbers:
     """Return the inner product of each column of A with that of B, in double precision."""
-    parts = shared(lambda rows: kernels.column_inner(A, B, rows), even_rows(len(A), A.size))
+    parts = parallel_map(lambda rows: kernels.column_inner(A, B, rows), even_rows(len(A), A.size))
     return np.asarray(sum(parts))
 
 
 def row_inner(A: Factor, B: Factor) -> Numbers:
     """Return the inner product of each row of A with that of B, in double precision."""
     out = np.empty(len(A))
-    shared(lambda rows: kernels.row_inner(A, B, out, rows), even_rows(len(A), A.size))
+    parallel_map(lambda rows: kernels.row_inner(A, B, out, rows), even_rows(len(A), A.size))
     return out
 
 
@@ -32,14 +32,14 @@ def add_scaled(target: Factor, scale: Numbers, other: Factor) -> None:
     """Add scale * other to target, in place."""
     scale = scale.astype(target.dtype)
     parts = even_rows(len(target), target.size)
-    shared(lambda rows: kernels.add_scaled(target, scale, other, rows), parts)
+    parallel_map(lambda rows: kernels.add_scaled(target, scale, other, rows), parts)
 
 
 def scale_and_add(target: Factor, scale: Numbers, other: Factor) -> None:
     """Replace target by scale * target + other, in place."""
     scale = scale.astype(target.dtype)
     parts = even_rows(len(target), target.size)
-    shared(lambda rows: kernels.scale_and_add(target, scale, other, rows), parts)
+    parallel_map(lambda rows: kernels.scale_and_add(target, scale, other, rows), parts)
 
 
 class Groups(Enum):
@@ -80,7 +80,7 @@ def gram(A: Factor) -> Square:
             total += part.T @ part
         return total
 
-    return np.asarray(sum(shared(partial, gram_blocks(A))))
+    return np.asarray(sum(parallel_map(partial, gram_blocks(A))))
 
 
 def eigenvectors(M: Square) -> tuple[NDArray[np.float64], Square]:

@@ -19,7 +19,9 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.linalg  # noqa: F401  its BLAS must be loaded before the libraries are counted
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from argument_checks import positive_integer
 
 _Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
@@ -49,10 +51,18 @@ def thread_count() -> int:
 
 @contextmanager
 def limit_threads(count: int) -> Iterator[None]:
-    """Share work among at most `count` threads."""
-    token = _limit.set(count)
+    """Share work among at most `count` threads; the same limit holds for BLAS and OpenMP.
+
+    Examples
+    --------
+    >>> from leml_solver import limit_threads
+    >>> with limit_threads(1):
+    ...     pass  # fit here
+    """
+    token = _limit.set(positive_integer(count, "count"))
     try:
-        yield
+        with threadpool_limits(limits=count):
+            yield
     finally:
         _limit.reset(token)
 
@@ -80,7 +90,7 @@ if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its t
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def shared(
+def parallel_map(
     function: Callable[[_Part], _Result], parts: Sequence[_Part], *, worth: bool = True
 ) -> list[_Result]:
     """Return function(part) for each part, by several threads if the work is worth it."""
@@ -91,14 +101,14 @@ def shared(
 
 
 def even_rows(n_rows: int, work: float, threshold: float = SHARED_LOOP) -> list[Rows]:
-    """Cut rows into one block a thread, or leave them together if there is little to do."""
+    """Cut rows into one block per thread, or leave them together if there is little to do."""
     count = thread_count() if work >= threshold else 1
     cuts = [n_rows * b // count for b in range(count + 1)]
     return [(start, stop) for start, stop in pairwise(cuts) if start < stop]
 
 
 def balanced_rows(pointers: NDArray[Any], work: float) -> list[Rows]:
-    """Cut rows into one block a thread with about equal numbers of entries.
+    """Cut rows into one block per thread with about equal numbers of entries.
 
     `pointers` (r + 1,) counts the entries before each row.
     """
@@ -118,7 +128,7 @@ def matmul(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     def multiply(rows: Rows) -> None:
         np.matmul(A[slice(*rows)], B, out=out[slice(*rows)])
 
-    shared(multiply, parts)
+    parallel_map(multiply, parts)
     return out
 
 

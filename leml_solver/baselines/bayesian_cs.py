@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 from argument_checks import nonnegative, one_of, positive, positive_integer
 from leml_solver._estimation.targets import solver_seed
-from leml_solver._linalg.threads import Rows, even_rows, shared
+from leml_solver._linalg.threads import Rows, even_rows, parallel_map
 from leml_solver.baselines.base import Baseline
 from leml_solver.baselines.constant_feature import with_constant
 from leml_solver.labels import Labels
@@ -176,7 +176,9 @@ def update_factorised(
     state = (posterior.mean, posterior.variance, posterior.rate, posterior.latent)
     prior = (posterior.prior.shape, posterior.prior.rate)
     parts = even_rows(len(residual), float(steps) * residual.size * Phi.shape[1])
-    shared(partial(_sweep_rows, residual, columns, squares, noise, prior, steps, state), parts)
+    parallel_map(
+        partial(_sweep_rows, residual, columns, squares, noise, prior, steps, state), parts
+    )
     variances = posterior.variance[posterior.latent]
     entropy = 0.5 * float(np.sum(np.log(2 * np.pi * np.e * variances)))
     return LabelTerms(entropy, float((posterior.variance @ squares).sum()))

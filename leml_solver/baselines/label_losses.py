@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver._linalg.threads import Rows, even_rows, shared
+from leml_solver._linalg.threads import Rows, even_rows, parallel_map
 
 __all__ = [
     "CURVATURES",
@@ -121,14 +121,16 @@ def column_losses(loss: str, signs: Signs, f: Array) -> Array:
         _add_losses(LOSS_NUMBERS[loss], signs, f, out, rows)
         return out
 
-    return np.asarray(sum(shared(total, even_rows(len(f), f.size))))
+    return np.asarray(sum(parallel_map(total, even_rows(len(f), f.size))))
 
 
 def derivatives(loss: str, signs: Signs, f: Array) -> Derivatives:
     """Return the derivatives of the loss at each entry, zero where the label is missing."""
     found = Derivatives(np.empty_like(f), np.empty_like(f))
     out, number = (found.slopes, found.curvatures), LOSS_NUMBERS[loss]
-    shared(lambda rows: _write_derivatives(number, signs, f, out, rows), even_rows(len(f), f.size))
+    parallel_map(
+        lambda rows: _write_derivatives(number, signs, f, out, rows), even_rows(len(f), f.size)
+    )
     return found
 
 
@@ -141,4 +143,4 @@ def line_derivatives(loss: str, signs: Signs, line: tuple[Array, Array, Array]) 
         _add_line_derivatives(number, signs, line, out, rows)
         return out
 
-    return np.asarray(sum(shared(total, even_rows(len(f), f.size))))
+    return np.asarray(sum(parallel_map(total, even_rows(len(f), f.size))))

@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from threadpoolctl import threadpool_limits
-
 from argument_checks import positive_integer
+from leml_solver import limit_threads
 from leml_theory.runs.cells import Cell
 from leml_theory.runs.store import (
     ELSEWHERE,
@@ -225,7 +224,7 @@ def _measure_batch(cells: Sequence[Cell], shard: Shard, measure: Measure) -> Bat
     """Measure cells for about a second, storing each, and hand back those not begun."""
     begun, failures = 0, []
     stop = time.monotonic() + _BATCH_SECONDS
-    with threadpool_limits(limits=1):
+    with limit_threads(1):
         for begun, cell in enumerate(cells, start=1):  # noqa: B007 - the count is the result
             failures += _measure_cell(cell, shard, measure)
             if time.monotonic() >= stop:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver._linalg.threads import limit_threads
+from leml_solver import limit_threads
 from leml_solver.metrics import RowMetrics, evaluate_rows
 from leml_theory.runs.cells import Cell
 from paper_checks import printed

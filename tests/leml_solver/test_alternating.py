@@ -15,7 +15,6 @@ from leml_solver._factored.plan import FAST, PLAIN
 from leml_solver._linalg.factors import balancing
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES
-from leml_solver.multiclass import argmax_classes, one_hot
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
 
@@ -241,22 +240,6 @@ def test_float32_stays_float32_and_other_types_become_float64():
     for dtype, expected in ((np.float32, np.float32), (np.float64, np.float64), (int, np.float64)):
         result = fit_factors(X.astype(dtype), Y, rank=2, penalty=1.0, options=_options(max_iter=1))
         assert result.W.dtype == result.H.dtype == expected
-
-
-def test_multi_class_labels_go_out_as_columns_and_come_back():
-    classes = [["a", "b", "c"], [0, 1]]
-    y = np.array([["a", 0], ["c", 1], ["b", None]], dtype=object)
-    labels = one_hot(y, classes)
-    assert labels.shape == (3, 5)
-    assert labels.n_observed == 13  # the missing label hides its two columns
-    full = one_hot(y[:2], classes)
-    np.testing.assert_array_equal(full.complete, [[1, 0, 0, 1, 0], [0, 0, 1, 0, 1]])
-    back = argmax_classes(full.complete, classes)
-    np.testing.assert_array_equal(back, y[:2].astype(str))
-    with pytest.raises(ValueError, match="column 0"):
-        one_hot(np.array([["z", 0]], dtype=object), classes)
-    with pytest.raises(ValueError, match="one column a class"):
-        argmax_classes(np.ones((2, 4)), classes)
 
 
 @pytest.mark.parametrize(

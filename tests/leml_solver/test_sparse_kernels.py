@@ -12,7 +12,7 @@ from leml_solver._linalg.threads import (
     even_rows,
     limit_threads,
     matmul,
-    shared,
+    parallel_map,
     thread_count,
 )
 from leml_solver.labels import Labels, as_labels
@@ -121,7 +121,7 @@ def test_shares_cover_the_rows_and_balance_entries(count):
 def test_threads_follow_the_limit_and():
     with limit_threads(2):
         assert thread_count() == 2
-        assert shared(lambda part: part + 1, [1, 2, 3]) == [2, 3, 4]
+        assert parallel_map(lambda part: part + 1, [1, 2, 3]) == [2, 3, 4]
     assert thread_count() == available_threads() >= 1
 
 

@@ -268,7 +268,7 @@ MUTATIONS = {
         Mutation("penalty useless", f"{CONVERGENCE}.penalised_predictor", scaled(3)),
     ],
     "A1": [
-        Mutation("not balanced", "leml_solver._linalg.factors.balancing", wrong_balance),
+        Mutation("not balanced", f"{SECTION_3}.balancing", wrong_balance),
         Mutation("half forgotten", f"{SECTION_3}.half_squares", scaled(2)),
         Mutation("half twice", f"{SECTION_3}.half_squares", scaled(0.5)),
     ],
