@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +13,9 @@ from argument_checks import generator, positive_integer
 from simulations.features import FeatureLaw
 from simulations.labels import LabelModel
 from simulations.observation import Observation
+
+if TYPE_CHECKING:
+    from leml_solver import Loss, Problem
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -28,6 +32,14 @@ class Sample:
     weights: Array
     n_labels: int
     labels_per_point: float
+
+    def problem(self, loss: Loss | str) -> Problem:
+        """Return the empirical risk of the sample, which both solvers of `leml_solver` take."""
+        from leml_solver import Labels, Problem  # only here: to simulate needs no solver
+
+        shape = (self.X.shape[0], self.n_labels)
+        labels = Labels.observed(self.rows, self.columns, self.values, shape, self.weights)
+        return Problem(loss, self.X, labels, self.labels_per_point)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

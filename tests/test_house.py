@@ -19,6 +19,9 @@ MAY_IMPORT = {tool: set() for tool in sorted(TOOLS)} | {
     "paper_checks": TOOLS | {"simulations", "leml_solver", "leml_theory"},
     "assignments": TOOLS | {"leml_theory"},
 }
+# The one door from a simulated sample to the solver, `Sample.problem`, opened when it is used: the
+# README's five lines need no joining function, and simulating still loads no solver.
+DOORS = {"simulations/scenario.py": {"leml_solver"}}
 HEAVY = ("cvxpy", "matplotlib", "seaborn")
 PLACE = r"(Theorem|Lemma|Claim|Table|Algorithm|Section|Equation|Appendix) \(?[A-D0-9.]+"
 
@@ -43,8 +46,9 @@ def imported(path):
 def test_imports_go_one_way(package):
     assert modules(package)
     for path in modules(package):
+        allowed = MAY_IMPORT[package] | DOORS.get(str(path.relative_to(ROOT)), set())
         house = imported(path) & set(MAY_IMPORT) - {package}
-        assert house <= MAY_IMPORT[package], f"{path} imports {house - MAY_IMPORT[package]}"
+        assert house <= allowed, f"{path} imports {house - allowed}"
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)

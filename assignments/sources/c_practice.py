@@ -94,16 +94,7 @@ def signs_of(Y):
 
 def problem_of(sample):
     """Return the empirical risk of a simulated sample, its weights included."""
-    return Problem(
-        Squared(),
-        sample.X,
-        sample.rows,
-        sample.columns,
-        sample.values,
-        sample.weights,
-        sample.n_labels,
-        sample.labels_per_point,
-    )
+    return sample.problem(Squared())
 
 
 def w_step(X, Y, H, penalty):

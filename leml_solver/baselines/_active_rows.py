@@ -19,7 +19,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from leml_solver._linalg.threads import shared
+from leml_solver._linalg.threads import parallel_map
 from leml_solver.baselines._label_losses import CURVATURES, Signs
 
 __all__ = ["RowSolver"]
@@ -61,7 +61,9 @@ class RowSolver:
         signs : (n, p) int8 array
             Labels as signs.
         """
-        found = shared(lambda j: self._solve(active[:, j], signs[:, j]), range(signs.shape[1]))
+        found = parallel_map(
+            lambda j: self._solve(active[:, j], signs[:, j]), range(signs.shape[1])
+        )
         return np.column_stack(found)
 
     def _solve(self, active: NDArray[np.bool_], signs: Signs) -> Array:

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver._linalg.threads import Rows, even_rows, shared
+from leml_solver._linalg.threads import Rows, even_rows, parallel_map
 from leml_solver.labels import Labels
 
 __all__ = [
@@ -153,7 +153,7 @@ def column_losses(loss: str, signs: Signs, f: Array) -> Array:
         _add_losses(LOSS_NUMBERS[loss], signs, f, out, rows)
         return out
 
-    return np.asarray(sum(shared(total, even_rows(len(f), f.size))))
+    return np.asarray(sum(parallel_map(total, even_rows(len(f), f.size))))
 
 
 def derivatives(loss: str, signs: Signs, f: Array) -> Derivatives:
@@ -161,7 +161,7 @@ def derivatives(loss: str, signs: Signs, f: Array) -> Derivatives:
     found = Derivatives(np.empty_like(f), np.empty_like(f))
     number = LOSS_NUMBERS[loss]
     write = partial(_write_derivatives, number, signs, f, found.slopes, found.curvatures)
-    shared(write, even_rows(len(f), f.size))
+    parallel_map(write, even_rows(len(f), f.size))
     return found
 
 
@@ -173,4 +173,4 @@ def line_derivatives(loss: str, signs: Signs, f: Array, s: Array, t: Array) -> A
         _add_line_derivatives(LOSS_NUMBERS[loss], signs, f, s, t, out, rows)
         return out
 
-    return np.asarray(sum(shared(total, even_rows(len(f), f.size))))
+    return np.asarray(sum(parallel_map(total, even_rows(len(f), f.size))))

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver._linalg.factors import column_inner, ratio
+from leml_solver._linalg.conjugate_gradient import ratio
+from leml_solver._linalg.factors import column_inner
 from leml_solver.baselines._active_rows import RowSolver
 from leml_solver.baselines._label_losses import line_derivatives
-from leml_solver.baselines._label_objectives import ConjugateGradients, Model, SeparateLabels
+from leml_solver.baselines._label_objectives import Model, SeparateLabels, newton_directions
 
 __all__ = ["LabelFits", "NewtonOptions", "fit_side_by_side"]
 
@@ -116,7 +117,7 @@ class _Newton:
             accuracy = np.minimum(_FIRST_ACCURACY, np.sqrt(left[many]))
             if self.problem.loss == "squared":  # one step to the end, and a bit for rounding
                 accuracy = 0.5 * tol / left[many]
-            S[:, many] = ConjugateGradients(model.part(many), accuracy).solve()
+            S[:, many] = newton_directions(model.part(many), accuracy)
         return S
 
     def _few_rows(self, model: Model) -> Chosen:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver._linalg.factors import add_scaled, column_inner, ratio, scale_and_add
+from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Product
+from leml_solver._linalg.factors import Groups, column_inner
 from leml_solver._linalg.matrices import Matrix
 from leml_solver.baselines._label_losses import Signs, column_losses, derivatives
 
-__all__ = ["ConjugateGradients", "Model", "SeparateLabels"]
+__all__ = ["Model", "SeparateLabels", "newton_directions"]
 
 Array = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -91,45 +92,27 @@ class Model:
         return Model(self.problem, *(np.ascontiguousarray(A[:, labels]) for A in columns))
 
 
-class ConjugateGradients:
-    """Solutions S of Hessian S = -gradient, those that are good enough being taken out."""
+def newton_directions(model: Model, accuracy: Array) -> Array:
+    """Return S with Hessian S = -gradient, solved to the accuracy of each label.
 
-    def __init__(self, model: Model, accuracy: Array) -> None:
-        self.model, self.solution = model, np.zeros_like(model.gradient)
-        self.residual, self.S = -model.gradient, np.zeros_like(model.gradient)
-        self.direction = model.scale * self.residual
-        self.energy = column_inner(self.residual, self.direction)
-        self.target = np.square(accuracy) * self.energy
-        self.where = np.arange(accuracy.size)
-
-    def solve(self) -> Array:
-        """Return the solutions."""
-        for _ in range(_CG_STEPS):
-            open_ = self.energy > self.target
-            if open_.mean() < _CROWDED:
-                self._take_out(open_)
-            if not self.where.size:
-                break
-            self._advance()
-        self.solution[:, self.where] = self.S
-        return self.solution
-
-    def _take_out(self, open_: Chosen) -> None:
-        """Write down what is there, and go on with the open ones."""
-        self.solution[:, self.where] = self.S
-        self.where, self.model = self.where[open_], self.model.part(open_)
-        self.energy, self.target = self.energy[open_], self.target[open_]
-        self.S, self.residual, self.direction = (
-            np.ascontiguousarray(A[:, open_]) for A in (self.S, self.residual, self.direction)
-        )
-
-    def _advance(self) -> None:
-        """Take one step in each column that is open."""
-        image = self.model.product(self.direction)
-        length = ratio(self.energy, column_inner(self.direction, image))
-        length = np.where(self.energy > self.target, length, 0.0)[None, :]
-        add_scaled(self.S, length, self.direction)
-        add_scaled(self.residual, -length, image)
-        scaled = self.model.scale * self.residual
-        previous, self.energy = self.energy, column_inner(self.residual, scaled)
-        scale_and_add(self.direction, ratio(self.energy, previous)[None, :], scaled)
+    The labels that are good enough are taken out once they are many.
+    """
+    found, where = np.zeros_like(model.gradient), np.arange(accuracy.size)
+    run = ConjugateGradient(
+        Product(model.product, Groups.COLUMNS),
+        -model.gradient,
+        Groups.COLUMNS,
+        tol=accuracy[None, :],
+        preconditioner=model.scale,
+    )
+    for _ in range(_CG_STEPS):
+        open_ = run.open[0]
+        if open_.mean() < _CROWDED:
+            found[:, where] = run.solution
+            where, model = where[open_], model.part(open_)
+            run = run.columns(open_, Product(model.product, Groups.COLUMNS))
+        if not where.size:
+            break
+        run.step()
+    found[:, where] = run.solution
+    return found

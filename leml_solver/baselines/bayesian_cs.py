@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from argument_checks import nonnegative, one_of, positive, positive_integer
 from leml_solver._estimation.scored import solver_seed
-from leml_solver._linalg.threads import Rows, even_rows, shared
+from leml_solver._linalg.threads import Rows, even_rows, parallel_map
 from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels
 
@@ -340,7 +340,7 @@ def update_factorised(
     residual = measurements - posterior.mean @ Phi.T
     columns, squares = np.ascontiguousarray(Phi.T), np.square(Phi).sum(axis=0)
     parts = even_rows(len(residual), float(steps) * residual.size * Phi.shape[1])
-    shared(partial(_sweep_rows, posterior, residual, columns, squares, noise, steps), parts)
+    parallel_map(partial(_sweep_rows, posterior, residual, columns, squares, noise, steps), parts)
     variances = posterior.variance[posterior.latent]
     entropy = 0.5 * float(np.sum(np.log(2 * np.pi * np.e * variances)))
     return LabelTerms(entropy, float((posterior.variance @ squares).sum()))

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import AlternatingOptions, FactorResult, fit_factors
-from leml_solver._factored.certificate import trace_norm
 from leml_solver.algorithms import Compression
 from leml_solver.baselines.binary_relevance import BinaryRelevanceClassifier
 from leml_solver.baselines.regression import Centred
@@ -85,7 +84,7 @@ class TraceLearner:
         )
         self._fits[penalty] = made
         offset = np.zeros(labels.shape[1]) if made.intercept is None else made.intercept
-        return LinearModel(made.W, made.H, offset, trace_norm(made.W, made.H))
+        return LinearModel(made.W, made.H, offset, made.trace_norm)
 
 
 class FrobeniusLearner:

@@ -24,20 +24,6 @@ Array = NDArray[np.float64]
 _RELATIVE_GAP = 1e-7
 
 
-def problem_of(sample: Sample, loss: str) -> Problem:
-    """Return the empirical risk of a simulated sample."""
-    return Problem(
-        LOSSES[loss],
-        sample.X,
-        sample.rows,
-        sample.columns,
-        sample.values,
-        sample.weights,
-        sample.n_labels,
-        sample.labels_per_point,
-    )
-
-
 def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     """Measure excess risk and generalisation gap of both exact minimisers, and of LEML if asked.
 
@@ -110,7 +96,7 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
     seen = observation_of(parameters["skew"], n_labels, int(parameters["s"]))
     world = Scenario(feature_law(parameters["law"], d), labels, seen)
     sample = world.sample(int(parameters["n"]), rng)
-    problem = problem_of(sample, parameters["loss"])
+    problem = sample.problem(parameters["loss"])
     trace = TraceBall(_unit(TraceBall(1.0), labels) * parameters["radius"])
     frobenius = FrobeniusBall(_unit(FrobeniusBall(1.0), labels) * parameters["radius"])
     balls: dict[str, Ball] = {"trace": trace, "frobenius": frobenius}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import Ball
+from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES, Linear, Logistic, Loss, Squared
 from leml_solver.problem import Problem
 from leml_theory.risk.population import (
@@ -133,11 +134,9 @@ class SquaredRisk:
         values, vectors = np.linalg.eigh(self.S)
         root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         rows, columns = (index.ravel() for index in np.indices(target.shape))
-        labels = (root @ target).ravel()
-        weights = self.probabilities[columns]
-        return Problem(
-            LOSSES["squared"], root, rows, columns, labels, weights, target.shape[1], 1.0
-        )
+        products, weights = (root @ target).ravel(), self.probabilities[columns]
+        labels = Labels.observed(rows, columns, products, target.shape, weights)
+        return Problem(LOSSES["squared"], root, labels, 1.0)
 
 
 class SmoothRisk(ABC):
@@ -334,7 +333,8 @@ def _enumerated(scenario: Scenario, loss: Loss) -> EnumeratedRisk | None:
     rows, columns = (np.tile(index.ravel(), len(labels)) for index in np.indices(shape))
     weights = np.concatenate([(chances * given).ravel() for _, given in labels])
     y = np.repeat([label for label, _ in labels], math.prod(shape))
-    return EnumeratedRisk(Problem(loss, values.points, rows, columns, y, weights, shape[1], 1.0))
+    observed = Labels.observed(rows, columns, y, shape, weights)
+    return EnumeratedRisk(Problem(loss, values.points, observed, 1.0))
 
 
 def _solved(problem: Problem, ball: Ball, tol: float, offset: float, method: str) -> Bracket:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argument_checks import finite_array, generator, positive
-from leml_solver import Ball, Problem, minimise
+from leml_solver import Ball, Labels, Problem, minimise
 from leml_solver.losses import Loss
 from leml_solver.result import SolverResult
 from leml_theory.rademacher import Estimate, check_draws
@@ -146,8 +146,8 @@ def _least_empirical(
 ) -> SolverResult:
     """Minimise the empirical risk of n new points with one label slot each."""
     X, columns, y = _slots(scenario, n, rng)
-    rows = np.arange(n)
-    problem = Problem(loss, X, rows, columns, y, None, scenario.labels.n_labels, 1.0)
+    labels = Labels.observed(np.arange(n), columns, y, (n, scenario.labels.n_labels))
+    problem = Problem(loss, X, labels, 1.0)
     return minimise(problem, ball, engine="certified" if loss.smooth else "cvxpy")
 
 

@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from threadpoolctl import threadpool_limits
-
 from argument_checks import positive_integer
+from leml_solver import limit_threads
 from leml_theory.runs.cells import Cell
 from leml_theory.runs.store import (
     ELSEWHERE,
@@ -290,27 +289,12 @@ def _measure_batch(cells: Sequence[Cell], shard: Shard, measure: Measure) -> _Ba
     """Measure cells for about a second, storing each, and hand back those not begun."""
     begun, failures = 0, []
     stop = time.monotonic() + _BATCH_SECONDS
-    with threadpool_limits(limits=1), _one_numba_thread():
+    with limit_threads(1):
         for begun, cell in enumerate(cells, start=1):  # noqa: B007 - the count is the result
             failures += _measure_cell(cell, shard, measure)
             if time.monotonic() >= stop:
                 break
     return _Batch(begun - len(failures), failures, cells[begun:])
-
-
-@contextlib.contextmanager
-def _one_numba_thread() -> Iterator[None]:
-    """Hold numba, if it is loaded, at one thread."""
-    numba = sys.modules.get("numba")
-    if numba is None:
-        yield
-        return
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def _measure_cell(cell: Cell, shard: Shard, measure: Measure) -> list[Failure]:

@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from leml_solver import limit_threads
 from paper_checks.checking.statement import CHECKS, CheckFunction, Effort, Outcome, Statement
 
 
@@ -116,15 +116,10 @@ def one_thread() -> Iterator[None]:
     On matrices of these sizes a second thread costs more than it gives: on a busy machine the
     threads of a loop of microseconds wait for each other for milliseconds.
     """
-    import numba
+    import numba  # noqa: F401 - the limit holds for what is loaded
 
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1, user_api="blas"):
-            yield
-    finally:
-        numba.set_num_threads(before)
+    with limit_threads(1):
+        yield
 
 
 def _timed(statement: Statement, function: CheckFunction, effort: Effort) -> Result:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver._linalg.threads import limit_threads
 from leml_solver.metrics import RowMetrics, evaluate_rows
 from leml_theory.runs.cells import Cell
 from paper_checks import printed
@@ -43,7 +42,7 @@ def measure(folder: Path, cell: Cell) -> list[dict[str, Any]]:
     Paper: Section 5.
     """
     # One thread: sums then do not depend on the number of cores.
-    with one_thread(), limit_threads(1):
+    with one_thread():
         return [_measured(folder, cell)]
 
 

@@ -17,7 +17,6 @@ from leml_theory.bounds import (
     theorem_3,
 )
 from leml_theory.measurements.averages import slots
-from leml_theory.measurements.minimisers import problem_of
 from leml_theory.rademacher import Estimate, rademacher_averages, spectral_norms
 from leml_theory.risk import minimum_risk, population_risk
 from paper_checks.checking import (
@@ -118,14 +117,14 @@ def excess_risk(world: Scenario, problem: Problem, Z: Array) -> float:
 def gap_and_excess(effort: Effort) -> Outcome:
     """The difference of training and population risk is the generalisation gap, not the excess."""
     world = Scenario(RademacherVectors(4), Planted(4, 0.5), UniformLabels(4))
-    problem = problem_of(world.sample(50, effort.rng), "linear")
+    problem = world.sample(50, effort.rng).problem("linear")
     ball = TraceBall(1.0)
     Z = ball.linear_minimiser(problem.gradient(np.zeros((4, 4))))
     best = minimum_risk(world, LINEAR, ball).Z
     gap, excess = generalisation_gap(world, problem, Z), excess_risk(world, problem, Z)
     other = -generalisation_gap(world, problem, best)
     flat = Scenario(RademacherVectors(4), AllOnes(4), UniformLabels(4))
-    ones = problem_of(flat.sample(50, effort.rng), "linear")
+    ones = flat.sample(50, effort.rng).problem("linear")
     Z_flat = ball.linear_minimiser(ones.gradient(np.zeros((4, 4))))
     return Outcome.of(
         at_least("gap where nothing can be learnt", generalisation_gap(flat, ones, Z_flat), 0.01),

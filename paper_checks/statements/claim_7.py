@@ -10,7 +10,6 @@ from scipy.stats import chi2
 
 from leml_solver import LOSSES, FrobeniusBall, TraceBall, minimise
 from leml_theory import predictions as sharp
-from leml_theory.measurements.minimisers import problem_of
 from leml_theory.rademacher import rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk
 from paper_checks.checking import (
@@ -53,7 +52,7 @@ def claim_7(effort: Effort) -> Outcome:
     n, size = 4096, 64
     law, seen = RankOne(3), UniformLabels(size)
     world = Scenario(law, AllOnes(size), seen)
-    problem = problem_of(world.sample(n, effort.rng), "linear")
+    problem = world.sample(n, effort.rng).problem("linear")
     ball = TraceBall(1.0)
     Z = minimise(problem, ball).Z
     risk = population_risk(world, LINEAR, Z).value

@@ -18,7 +18,6 @@ from leml_theory.bounds import (
     rademacher_chevet,
     theorem_3,
 )
-from leml_theory.measurements.minimisers import problem_of
 from paper_checks.checking import (
     Effort,
     Kind,
@@ -69,7 +68,7 @@ def range_of_the_sum(effort: Effort) -> Outcome:
     n, n_labels = 60, 7
     world = Scenario(RademacherVectors(5), AllOnes(n_labels), UniformLabels(n_labels))
     sample = world.sample(n, effort.rng)
-    problem, ball = problem_of(sample, "linear"), FrobeniusBall(1.0)
+    problem, ball = sample.problem("linear"), FrobeniusBall(1.0)
     Z = ball.linear_minimiser(problem.gradient(np.zeros((5, n_labels))))
     whole, printed = (
         -ball.dual_norm(printed_matrix(sample.X, sample.columns, n_labels, last)) / n

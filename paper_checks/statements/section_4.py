@@ -20,7 +20,7 @@ from leml_theory.bounds import (
     rademacher_chevet,
     theorem_3,
 )
-from leml_theory.measurements.minimisers import erm, problem_of
+from leml_theory.measurements.minimisers import erm
 from leml_theory.measurements.planted import worst_planted
 from leml_theory.rademacher import Estimate, rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk, prediction_scales, second_moments
@@ -82,7 +82,7 @@ def risks_of_one_and_of_s_labels(effort: Effort) -> Outcome:
     s, loss = 10, LOSSES["logistic"]
     world = Scenario(IsotropicGaussian(5), AllOnes(20), UniformLabels(20, s))
     Z = np.zeros((5, 20))
-    problem = problem_of(world.sample(effort.pick(50, 500), effort.rng), "logistic")
+    problem = world.sample(effort.pick(50, 500), effort.rng).problem("logistic")
     population = population_risk(world, loss, Z).value
     printed, normalised = (
         risk(problem, Z) for risk in (printed_empirical_risk, normalised_empirical_risk)

@@ -9,16 +9,14 @@ import scipy.sparse as sp
 
 from leml_solver._factored import certificate as spectral_norm
 from leml_solver._factored.certificate import (
-    FactoredProblem,
     Operator,
     certify_factors,
     lanczos_excess,
     norm_from_above,
 )
 from leml_solver._factored.fit import AlternatingOptions, fit_factors
-from leml_solver._linalg.matrices import as_matrix
-from leml_solver.labels import as_labels
 from leml_solver.losses import LOSSES
+from leml_solver.problem import Problem
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
 
@@ -29,10 +27,6 @@ def _data(missing, seed=0, n=40, d=6, L=5):
     Y = (X @ rng.standard_normal((d, L)) + rng.standard_normal((n, L)) > 0.5).astype(float)
     Y[rng.random((n, L)) < missing] = np.nan
     return X, Y
-
-
-def _problem(X, Y, name, penalty, intercept=False):
-    return FactoredProblem(as_matrix(X), as_labels(Y), LOSSES[name], penalty, intercept)
 
 
 def _cvxpy_minimum(X, Y, name, penalty, intercept):
@@ -83,8 +77,7 @@ def test_lower_bound_is_below_the_minimum_from_any_factors(name, missing, interc
     rng = np.random.default_rng(seed)
     W, H, b = rng.standard_normal((6, 2)), rng.standard_normal((5, 2)), rng.standard_normal(5)
     minimum = _cvxpy_minimum(X, Y, name, 1.5, intercept)
-    problem = _problem(X, Y, name, 1.5, intercept)
-    certificate = certify_factors(problem, W, H, b if intercept else None)
+    certificate = certify_factors(Problem(name, X, Y), W, H, b if intercept else None, penalty=1.5)
     assert 0 <= certificate.lower_bound <= minimum * (1 + 1e-6)  # CLARABEL's accuracy
     if not (intercept and name == "squared" and not missing):  # there the intercept is its optimum
         direct = _direct_objective(X, Y, name, W, H, b if intercept else 0.0)
@@ -104,7 +97,7 @@ def test_gradient_norm_and_gap_are_those_of_the_definition():
     W, H = rng.standard_normal((6, 2)), rng.standard_normal((5, 2))
     D = np.where(np.isnan(Y), 0, X @ W @ H.T - Y)
     norm = np.linalg.norm(X.T @ D, 2)
-    certificate = certify_factors(_problem(X, Y, "squared", 1.5), W, H)
+    certificate = certify_factors(Problem("squared", X, Y), W, H, penalty=1.5)
     assert norm <= certificate.gradient_norm <= norm * (1 + 1e-6)
     y = np.nan_to_num(Y)
     # The bound is a concave parabola in t, on [0, penalty / norm].
@@ -117,9 +110,8 @@ def test_gradient_norm_and_gap_are_those_of_the_definition():
 def test_a_zero_gradient_of_the_loss_is_not_a_certificate_of_optimality():
     # X = I and Z = Y of rank 1: D = 0, yet a smaller Z has a smaller objective.
     Y = np.outer([3.0, 4.0], [1.0, 0.0])
-    certificate = certify_factors(
-        _problem(np.eye(2), Y, "squared", 1.0), np.array([[3.0], [4.0]]), np.array([[1.0], [0.0]])
-    )
+    W, H = np.array([[3.0], [4.0]]), np.array([[1.0], [0.0]])
+    certificate = certify_factors(Problem("squared", np.eye(2), Y), W, H, penalty=1.0)
     assert certificate.objective == pytest.approx(5.0)  # penalty |Y|_tr
     assert certificate.lower_bound == pytest.approx(0.0, abs=1e-12)
     # The optimum shrinks the singular value 5 to 4: 1/2 + 4.
@@ -167,8 +159,9 @@ def test_a_rank_too_small_shows_in_the_gap():
 def test_sparse_and_dense_features_have_the_same_certificate():
     X, Y = _data(0.0, n=40)
     W, H = np.ones((6, 2)), np.full((5, 2), 0.1)
-    one = certify_factors(_problem(X, Y, "squared", 1.0), W, H)
-    two = certify_factors(_problem(sp.csr_matrix(X), sp.csr_matrix(Y), "squared", 1.0), W, H)
+    one = certify_factors(Problem("squared", X, Y), W, H, penalty=1.0)
+    sparse = Problem("squared", sp.csr_matrix(X), sp.csr_matrix(Y))
+    two = certify_factors(sparse, W, H, penalty=1.0)
     assert one.lower_bound == pytest.approx(two.lower_bound, rel=1e-12)
     assert one.objective == pytest.approx(two.objective, rel=1e-12)
 
@@ -198,10 +191,9 @@ def test_excess_of_lanczos_shrinks_with_steps_and_blocks():
 def test_large_problems_state_their_failure_probability(monkeypatch):
     monkeypatch.setattr(spectral_norm, "EXACT_SIZE", 10)
     X, Y = _data(0.0, n=500, d=300, L=280)
-    problem = _problem(X, Y, "squared", 5.0)
     rng = np.random.default_rng(0)
     W, H = 0.01 * rng.standard_normal((300, 3)), rng.standard_normal((280, 3))
-    certificate = certify_factors(problem, W, H)
+    certificate = certify_factors(Problem("squared", X, Y), W, H, penalty=5.0)
     exact = np.linalg.norm(X.T @ (X @ W @ H.T - Y), 2)
     assert certificate.failure_probability > 0
     assert exact <= certificate.gradient_norm <= 1.03 * exact

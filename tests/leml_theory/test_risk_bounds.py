@@ -9,7 +9,6 @@ import pytest
 from leml_solver._exact.balls import FrobeniusBall, TraceBall
 from leml_solver._exact.minimise import minimise
 from leml_solver.losses import LOSSES
-from leml_solver.problem import Problem
 from leml_theory.bounds import (
     BoundValue,
     FailedAssumption,
@@ -333,10 +332,7 @@ def test_data_dependent_gap(signs, labels_per_point):
         sample = scenario.sample(n, rng)
         average = conditional_rademacher_averages(sample, signs=signs, draws=10, rng=rng)["trace"]
         found = data_dependent_gap(setting, risk, monte_carlo(average))
-        problem = Problem(
-            LOSSES["linear"],
-            *(getattr(sample, name) for name in list(sample.__slots__)),
-        )
+        problem = sample.problem("linear")
         deviation = M + problem.gradient(np.zeros((4, 4))) / (n * labels_per_point)
         gap = np.linalg.norm(deviation, 2)
         exceeded += gap > found.value
@@ -378,7 +374,7 @@ def test_expectation_bound_for_logistic_minimisers(ball):
     excesses, gaps = [], []
     for _ in range(40):
         sample = scenario.sample(n, rng)
-        problem = Problem(loss, *(getattr(sample, name) for name in list(sample.__slots__)))
+        problem = sample.problem(loss)
         result = minimise(problem, region, tol=1e-6)
         excesses.append(population_risk(scenario, loss, result.Z).value - lowest.upper)
         gaps.append(result.certificate.gap / n)
