@@ -22,6 +22,8 @@ MAY_IMPORT = {tool: set() for tool in sorted(TOOLS)} | {
 # The one door from a simulated sample to the solver, `Sample.problem`, opened when it is used: the
 # README's five lines need no joining function, and simulating still loads no solver.
 DOORS = {"simulations/scenario.py": {"leml_solver"}}
+# Most .py files that lie directly in a package; more of them want a room.
+MOST_FLAT = {"leml_solver": 20, "leml_theory": 10, "paper_checks": 10}
 HEAVY = ("cvxpy", "matplotlib", "seaborn")
 PLACE = r"(Theorem|Lemma|Claim|Table|Algorithm|Section|Equation|Appendix) \(?[A-D0-9.]+"
 
@@ -49,6 +51,51 @@ def test_imports_go_one_way(package):
         allowed = MAY_IMPORT[package] | DOORS.get(str(path.relative_to(ROOT)), set())
         house = imported(path) & set(MAY_IMPORT) - {package}
         assert house <= allowed, f"{path} imports {house - allowed}"
+
+
+def dotted_imports(path):
+    """Return what a module imports, spelt in full: 'package.module.name'."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def private_imports(path, package):
+    """Return what a module imports of other packages of the house that is private to them."""
+    for name in dotted_imports(path):
+        top, *parts = name.split(".")
+        private = any(part.startswith("_") and not part.endswith("__") for part in parts)
+        if top in MAY_IMPORT and top != package and private:
+            yield name
+
+
+@pytest.mark.parametrize("package", [*MAY_IMPORT, "benchmarks"])
+def test_private_rooms_are_entered_by_their_own_package_alone(package):
+    sources = sorted((ROOT / package).rglob("*.py"))  # notebooks too: students see them
+    assert {str(p): found for p in sources if (found := [*private_imports(p, package)])} == {}
+
+
+def test_private_imports_are_seen(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(
+        "from leml_solver import _linalg\nimport leml_solver._exact.balls\n"
+        "from leml_theory.bounds import _private\nfrom leml_solver import __version__, minimise\n"
+    )
+    found = ["leml_solver._linalg", "leml_solver._exact.balls", "leml_theory.bounds._private"]
+    assert [*private_imports(path, "paper_checks")] == found
+
+
+def test_the_exact_solver_does_not_know_the_factored_one():
+    for path in sorted((ROOT / "leml_solver/_exact").glob("*.py")):
+        assert not any("._factored" in name for name in dotted_imports(path)), path
+
+
+@pytest.mark.parametrize("package", MOST_FLAT)
+def test_few_modules_lie_outside_rooms(package):
+    flat = sorted(path.name for path in (ROOT / package).glob("*.py"))
+    assert 1 < len(flat) <= MOST_FLAT[package], flat
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)
