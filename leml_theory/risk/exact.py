@@ -203,7 +203,7 @@ class ResidualGaussianRisk(SmoothRisk):
     """sum_l p_l E loss(tau_l g), tau_l^2 = E(y^l - <z_l, x>)^2: x and y are jointly Gaussian.
 
     The loss depends on y - f only; it is convex, so its mean grows with tau_l, and least squares
-    gives the minimiser.
+    gives the minimiser.  Kinks make the integrals accurate to a relative 2e-9 only.
     """
 
     loss: Loss
@@ -257,7 +257,7 @@ class EnumeratedRisk:
 def exact_risk(scenario: Scenario, loss: Loss) -> ExactRisk | None:
     """Return the population risk as a function, or None if only sampling is left.
 
-    A loss of one's own that derives from one with a closed form has none for that.
+    A loss that derives from one with a closed form is not taken for it.
     """
     _check_labels(scenario.labels, loss)
     M, squares = cross_moments(scenario), label_moments(scenario)
@@ -357,7 +357,7 @@ def _frank_wolfe_bracket(risk: SmoothRisk, ball: Ball, tol: float) -> Bracket:
     target = tol * risk.value(np.zeros_like(risk.M))
     Z = previous = ball.project(risk.M if risk.truth is None else risk.truth)
     momentum, gap = 1.0, math.inf
-    for _ in range(20_000):
+    for _ in range(20_000 if step > 0 else 1):
         following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
         ahead = Z + (momentum - 1) / following * (Z - previous)
         previous, momentum = Z, following

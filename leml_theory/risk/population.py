@@ -47,18 +47,18 @@ def _half_line_rule(ends: Array, order: int) -> tuple[Array, Array]:
     return points.ravel(), (density * widths).ravel()
 
 
-def _kink_rule(panels: int) -> tuple[Array, Array]:
-    """Return a rule for both signs of g whose panels are narrow everywhere, for losses with kinks.
+def _kink_rule(parts: int) -> tuple[Array, Array]:
+    """Return a rule for both signs of g with every halving panel cut, for losses with kinks.
 
-    With 1024 panels the Huber loss is integrated to a relative 2e-8, whatever its width.
+    With 64 parts the Huber loss is integrated to a relative 2e-9, whatever its width.
     """
-    even = 12.0 * np.arange(1, panels + 1) / panels
-    nodes, weights = _half_line_rule(np.unique(np.concatenate([even, _HALVING]))[::-1], 4)
+    cuts = np.outer(_HALVING / 2, 1 + np.arange(parts, 0, -1) / parts).ravel()
+    nodes, weights = _half_line_rule(np.append(cuts, _HALVING[-1] / 2), 4)
     return np.concatenate([-nodes, nodes]), np.tile(weights / 2, 2)
 
 
 _NODES, _WEIGHTS = _half_line_rule(_HALVING, 20)
-_KINK_NODES, _KINK_WEIGHTS = _kink_rule(1024)
+_KINK_NODES, _KINK_WEIGHTS = _kink_rule(64)
 _LARGEST_SCALE = 1e4
 
 
@@ -111,11 +111,10 @@ def gaussian_curvature(loss: Loss, scales: Array) -> Array:
 def resolves(loss: Loss) -> bool:
     """Return whether half as many panels change the value of `gaussian_loss` by less than 1e-6.
 
-    Relatively, over six decades of the scale.  Kinks of the slope, as the Huber loss has them,
-    change it by up to 1.4e-7 and leave an error that is eight times smaller.
+    Relatively, over six decades of the scale; kinks of the slope change it by up to 2e-8.
     """
     scales = np.geomspace(1e-3, 1e3, 25)
-    nodes, weights = _kink_rule(512)
+    nodes, weights = _kink_rule(32)
     coarse = _residual_values(loss, scales, nodes) @ weights
     return bool(np.allclose(coarse, gaussian_loss(loss, scales), rtol=1e-6, atol=0))
 
