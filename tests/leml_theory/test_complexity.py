@@ -253,7 +253,7 @@ def test_signs_an_entry_are_not_valid_with_the_plain_constant():
         ({"columns": np.array([0, 1, 2, 0, -1])}, ValueError, r"`columns` must lie in \[0, 3\)"),
         ({"columns": np.ones(5)}, TypeError, "`columns` must hold whole numbers, got float64"),
         ({"weights": np.array([1, 0, 1, 1, 1.0])}, ValueError, "`weights` must be positive, got"),
-        ({"weights": np.ones(3)}, ValueError, "one value an entry, got shapes"),
+        ({"weights": np.ones(3)}, ValueError, "one value per entry, got shapes"),
         ({"X": np.full((4, 3), np.nan)}, ValueError, "`X` must be finite"),
         ({"X": sp.csr_array(np.full((4, 3), np.inf))}, ValueError, "`X` must be finite"),
         ({"labels_per_point": 0}, ValueError, "`labels_per_point` must be positive"),
