@@ -213,3 +213,22 @@ def test_features_keep_their_precision_and_their_sparsity():
     assert problem.X.dtype == np.float64
     assert problem.astype(None) is problem.astype("float32") is problem
     assert problem.astype("float64").matrix.dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", ["full", "sparse", "missing", "weighted"])
+def test_some_rows_of_a_problem_are_a_problem(kind):
+    rng = np.random.default_rng(8)
+    X, Y = rng.standard_normal((9, 3)), rng.standard_normal((9, 4))
+    seen = rng.random(Y.shape) < 0.6
+    rows, columns = np.nonzero(seen)
+    labels = {
+        "full": lambda: Labels.full(Y),
+        "sparse": lambda: Labels.full(sp.csr_matrix(Y * (Y > 1))),
+        "missing": lambda: Labels.masked(Y, seen),
+        "weighted": lambda: Labels.observed(rows, columns, Y[seen], Y.shape, 1.0 + rows),
+    }[kind]()
+    problem, Z = Problem("squared", X, labels), rng.standard_normal((3, 4))
+    first, rest = np.array([0, 3, 4]), np.array([1, 2, 5, 6, 7, 8])
+    parts = sum(problem.take(part).objective(Z) for part in (first, rest))
+    assert parts == pytest.approx(problem.objective(Z), rel=1e-12)  # the same terms
+    assert problem.take(first).labels.shape == (3, 4)
