@@ -90,9 +90,9 @@ class FeatureProblem:
 
 @dataclass(frozen=True, eq=False)
 class LabelProblem:
-    """The H-problem, A = X W fixed: one independent problem a label.
+    """The H-problem, A = X W fixed: one independent problem per label.
 
-    `penalties` has one weight a column; an intercept is a column of ones in A with weight zero.
+    `penalties` has one weight per column; an intercept is a column of ones in A with weight zero.
 
     Paper: Equation (6).
     """

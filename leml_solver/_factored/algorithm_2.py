@@ -225,7 +225,7 @@ class FullSquared:
         self.A = self.centred(self.features.times(self.W))
 
     def _columnwise_W(self) -> None:
-        """Run one conjugate gradient a column, a panel of columns at a time to save memory."""
+        """Run one conjugate gradient per column, a panel of columns at a time to save memory."""
         width = WIDE_BYTES // self.W.itemsize
         for first in range(0, self.W.shape[1], width):
             part = slice(first, first + width)

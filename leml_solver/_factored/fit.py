@@ -152,7 +152,7 @@ class FactorResult:
     certificate : FactorCertificate or None
         Computed at (W, H) from the problem alone; None if it was not asked for.
     trace : tuple of TracePoint
-        One a outer iteration, the start first; the objective never increases along it.
+        One per outer iteration, the start first; the objective never increases along it.
     seconds : float
         Wall time, certificate included.
     """

@@ -137,7 +137,7 @@ def make(**changes):
         ({"features": np.ones((3, 2))}, "same number of rows, one per point, got 3 and 2"),
         ({"values": np.array([1.0, np.inf])}, "`values` must be finite"),
         ({"values": np.array([])}, "`Y` must have an observed entry"),
-        ({"rows": np.array([0])}, r"`rows` must have one index a value, \(2,\), got \(1,\)"),
+        ({"rows": np.array([0])}, r"`rows` must have one index per value, \(2,\), got \(1,\)"),
         ({"rows": np.array([0, 2])}, r"`rows` must lie in \[0, 2\), got 0 to 2"),
         ({"columns": np.array([-1, 0])}, r"`columns` must lie in \[0, 2\)"),
         ({"weights": np.array([1.0, -1.0])}, "`weights` must not be negative, got"),
