@@ -131,7 +131,7 @@ def indices(value: Any, name: str, size: int, end: int) -> NDArray[np.int64]:
     """Return `size` whole numbers in [0, end)."""
     array = np.asarray(value)
     if array.shape != (size,):
-        raise ValueError(f"`{name}` must have one index a value, ({size},), got {array.shape}.")
+        raise ValueError(f"`{name}` must have one index per value, ({size},), got {array.shape}.")
     if not np.issubdtype(array.dtype, np.integer):
         raise TypeError(f"`{name}` must be integers, got {array.dtype}.")
     if array.min() < 0 or array.max() >= end:

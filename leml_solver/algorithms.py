@@ -21,12 +21,13 @@ from leml_solver._factored.closed_forms import (
 )
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.kernel_method import fit_kernel_factors, kernel_features
-from leml_solver._factored.plan import FAST, PLAIN, Plan
+from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
 from leml_solver._factored.tron import TronOptions, tron
 from leml_solver._linalg.factors import Groups, balancing
 from leml_solver._linalg.matrices import Counted, DenseMatrix, as_matrix
 
 __all__ = [
+    "AUTHORS",
     "CPLST",
     "FAST",
     "PLAIN",

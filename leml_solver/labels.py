@@ -155,6 +155,28 @@ class Labels:
             return np.empty(0, dtype=np.int64)
         return np.flatnonzero(np.diff(self.entries.by_label.indptr) == 0)
 
+    @property
+    def observed_rows(self) -> NDArray[np.int64]:
+        """Points with a known label."""
+        if self.entries is None:
+            return np.arange(self.shape[0])
+        return np.flatnonzero(np.diff(self.entries.by_row.indptr))
+
+    def take(self, rows: Index) -> Labels:
+        """Return the labels of some points, in increasing order."""
+        shape = (rows.size, self.shape[1])
+        if self.entries is None:
+            return Labels(shape, self.complete[rows])
+        found, counts = self.entries, np.diff(self.entries.by_row.indptr)
+        chosen = np.isin(np.repeat(np.arange(self.shape[0]), counts), rows)
+        return Labels.observed(
+            np.repeat(np.arange(rows.size), counts[rows]),
+            found.by_row.indices[chosen],
+            found.values[chosen],
+            shape,
+            None if found.weights is None else found.weights[chosen],
+        )
+
     def distinct_values(self) -> Values:
         """Return the values that occur, sorted."""
         if self.entries is not None:

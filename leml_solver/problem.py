@@ -77,6 +77,10 @@ class Problem:
             return self
         return Problem(self.loss, self.features.astype(dtype), self.labels, self.labels_per_point)
 
+    def take(self, rows: Index) -> Problem:
+        """Return the problem of some points, in increasing order."""
+        return Problem(self.loss, self.features[rows], self.labels.take(rows))
+
     @cached_property
     def matrix(self) -> Matrix:
         """X as an operator on tall factors, in its own precision."""

@@ -112,7 +112,7 @@ def test_only_a_generator_is_a_source_of_randomness(rng):
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        ([0, 1], ValueError, "one index a value"),
+        ([0, 1], ValueError, "one index per value"),
         ([0.0, 1.0, 2.0], TypeError, "integers"),
         ([0, 1, 3], ValueError, r"\[0, 3\)"),
         ([-1, 1, 2], ValueError, r"\[0, 3\)"),

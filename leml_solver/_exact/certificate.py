@@ -1,6 +1,6 @@
 r"""A lower bound on the minimum over a ball, proved from the problem and one dual candidate.
 
-For any numbers u_e, one an entry, weak duality gives at every Z of the ball
+For any numbers u_e, one per entry, weak duality gives at every Z of the ball
 
 .. math:: \sum_e w_e \ell(y_e, f_e) \ge -\sum_e w_e \ell^*(y_e, u_e) - r \|X^T (w u)\|_{dual}.
 
@@ -35,7 +35,7 @@ def certify(problem: Problem, ball: Ball, Z: Array, dual: Array | None = None) -
     Z : (d, L) array
         The point to judge.
     dual : (m,) array, optional
-        Dual candidate, one number an entry without its weight; the derivative of the loss at Z
+        Dual candidate, one number per entry without its weight; the derivative of the loss at Z
         if not given. Any finite numbers are valid; good ones make the bound tight.
 
     Returns
@@ -58,7 +58,7 @@ def dual_bound(problem: Problem, ball: Ball, dual: Array) -> float:
     numbers = finite_array(dual, "dual", 1)
     if numbers.shape != problem.values.shape:
         raise ValueError(
-            f"`dual` must have one number an entry, {problem.values.size}, got {numbers.size}."
+            f"`dual` must have one number per entry, {problem.values.size}, got {numbers.size}."
         )
     u = problem.loss.clip_dual(problem.values, numbers)
     penalty = ball.radius * _dual_norm_from_above(problem, ball, u)

@@ -17,7 +17,7 @@ from leml_solver.problem import Problem
 
 Array = NDArray[np.float64]
 
-# Largest memory, in numbers, spent on one Gram matrix a label.
+# Largest memory, in numbers, spent on one Gram matrix per label.
 _GRAM_NUMBERS = 20_000_000
 # Size of all Gram matrices up to which they are cheap whatever the number of entries.
 _SMALL_BLOCKS = 1_000_000
@@ -59,7 +59,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """sum_l z_l . A_l z_l / 2 - <B, Z> + constant, one d x d matrix A_l a label or one for all."""
+    """sum_l z_l . A_l z_l / 2 - <B, Z> + constant, one matrix A_l (d, d) per label or for all."""
 
     A: Array
     B: Array
@@ -151,7 +151,7 @@ class Entries:
 
     @property
     def has_small_blocks(self) -> bool:
-        """Whether second-order models, one Gram matrix a label, are affordable."""
+        """Whether second-order models, one Gram matrix per label, are affordable."""
         d, L = self.shape
         return L * d * d <= _SMALL_BLOCKS
 
@@ -217,7 +217,7 @@ def _diagonal_quadratic(problem: Problem) -> tuple[Model, Array]:
 
 
 def _label_quadratic(problem: Problem) -> Quadratic:
-    """Squared loss with missing or repeated entries: one Gram matrix a label."""
+    """Squared loss with missing or repeated entries: one Gram matrix per label."""
     A = _label_grams(problem, problem.weights)
     return Quadratic(A, problem.adjoint(problem.weights * problem.values), problem.scale)
 

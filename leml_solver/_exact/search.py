@@ -1,7 +1,7 @@
 """Our engine: a first-order phase finds the face of the ball, semismooth Newton finds the digits.
 
 Three first-order phases, by what the objective allows: splitting for quadratics, second-order
-models of it (minimised over the ball by the same engine) when a Gram matrix a label is
+models of it (minimised over the ball by the same engine) when a Gram matrix per label is
 affordable, and accelerated gradient otherwise. After each of them Newton steps are tried and
 abandoned at once if they do not cut the gap.
 """

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class _FeaturePoint:
+class FeaturePoint:
     """W with A = X W."""
 
     W: Factor
@@ -47,24 +47,24 @@ class FeatureProblem:
     precondition: bool
     groups: Groups = Groups.TOGETHER
 
-    def at(self, W: Factor) -> _FeaturePoint:
+    def at(self, W: Factor) -> FeaturePoint:
         """Return W with X W."""
-        return _FeaturePoint(W, self.features.times(W))
+        return FeaturePoint(W, self.features.times(W))
 
-    def values(self, point: _FeaturePoint) -> Numbers:
+    def values(self, point: FeaturePoint) -> Numbers:
         """Return the objective, the penalty of H left out."""
         loss = self.entries.label_losses(point.A, self.H, self.offset).sum()
         penalty = 0.5 * self.penalty * column_inner(point.W, point.W).sum()
         return np.array([[loss + penalty]])
 
-    def gradient(self, point: _FeaturePoint) -> Factor:
+    def gradient(self, point: FeaturePoint) -> Factor:
         """Return X^T D H + penalty W."""
         D = self.entries.slopes(point.A, self.H, self.offset)
         gradient = self.features.adjoint(self.entries.rows(D, self.H))
         gradient += point.W.dtype.type(self.penalty) * point.W
         return gradient
 
-    def hessian(self, point: _FeaturePoint) -> Callable[[Factor], Factor]:
+    def hessian(self, point: FeaturePoint) -> Callable[[Factor], Factor]:
         """Return the product S -> X^T (C * (X S H^T)) H + penalty S."""
         C = self.entries.curvatures(point.A, self.H, self.offset)
 
@@ -76,7 +76,7 @@ class FeatureProblem:
 
         return product
 
-    def preconditioner(self, point: _FeaturePoint) -> Factor | None:
+    def preconditioner(self, point: FeaturePoint) -> Factor | None:
         """Return reciprocals of the Hessian's diagonal, curvature averaged over the points."""
         if not self.precondition:
             return None
@@ -90,9 +90,9 @@ class FeatureProblem:
 
 @dataclass(frozen=True, eq=False)
 class LabelProblem:
-    """The H-problem, A = X W fixed: one independent problem a label.
+    """The H-problem, A = X W fixed: one independent problem per label.
 
-    `penalties` has one weight a column; an intercept is a column of ones in A with weight zero.
+    `penalties` has one weight per column; an intercept is a column of ones in A with weight zero.
 
     Paper: Equation (6).
     """
@@ -206,12 +206,12 @@ class GeneralLoss:
         problem = FeatureProblem(
             self.features, self.entries, self.H, self.b, self.penalty, self.plan.precondition
         )
-        self.W, point = self._minimise(problem, self.W, _FeaturePoint(self.W, self.A))
+        self.W, point = self._minimise(problem, self.W, FeaturePoint(self.W, self.A))
         self.A = point.A
 
     def _minimise(self, problem: Any, start: Factor, point: Any) -> tuple[Factor, Any]:
         """Minimise by conjugate gradients for a quadratic loss, else by a trust-region method."""
-        if self.options.quadratic:
+        if self.options.quadratic and not self.plan.trust_region:
             return _newton_step(problem, start, self.plan, point)
         return tron(problem, start, self.plan.tron(), point)
 

@@ -8,6 +8,7 @@ Paper: Algorithm 2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,8 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leml_solver._factored.algorithm_1 import FeaturePoint
 from leml_solver._factored.cg import conjugate_gradient
 from leml_solver._factored.plan import Plan
+from leml_solver._factored.tron import tron
 from leml_solver._linalg.compiled import WIDE_BYTES
 from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Numbers
 from leml_solver._linalg.factors import (
@@ -156,6 +159,8 @@ class FullSquared:
             self._solve_W()
         elif separable:
             self._columnwise_W()
+        elif self.plan.trust_region:
+            self._trust_region_W()
         else:
             self._plain_W()
 
@@ -185,10 +190,17 @@ class FullSquared:
         residual = self._residual(M)
         preconditioner = None
         if self.plan.precondition:
-            preconditioner = self._preconditioner(np.diag(M))
+            preconditioner = self.preconditioner(np.diag(M))
         step = conjugate_gradient(product, residual, self.plan.cg(Groups.TOGETHER), preconditioner)
         self.W = self.W + step
         self.A = self.centred(self.features.times(self.W))
+
+    def _trust_region_W(self) -> None:
+        """Improve W by a trust-region Newton method, as the authors' program does."""
+        M, right = gram(self.H).astype(self.W.dtype), self.centred(self.Y.times(self.H))
+        at = FeaturePoint(self.W, self.A)
+        self.W, point = tron(_SquaredProblem(self, M, right), self.W, self.plan.tron(), at)
+        self.A = point.A
 
     def _residual(self, M: Factor) -> Factor:
         """Return minus the gradient in W, X^T (Y H - A M) - penalty W."""
@@ -198,7 +210,7 @@ class FullSquared:
         add_scaled(residual, np.array([[-self.penalty]]), self.W)
         return residual
 
-    def _preconditioner(self, curvature: Any) -> Factor:
+    def preconditioner(self, curvature: Any) -> Factor:
         """Return reciprocals of the diagonal of the Hessian in W."""
         diagonal = np.outer(self._diagonal, curvature) + self.penalty
         return np.divide(1, diagonal, out=diagonal).astype(self.W.dtype)
@@ -213,7 +225,7 @@ class FullSquared:
         self.A = self.centred(self.features.times(self.W))
 
     def _columnwise_W(self) -> None:
-        """Run one conjugate gradient a column, a panel of columns at a time to save memory."""
+        """Run one conjugate gradient per column, a panel of columns at a time to save memory."""
         width = WIDE_BYTES // self.W.itemsize
         for first in range(0, self.W.shape[1], width):
             part = slice(first, first + width)
@@ -232,7 +244,7 @@ class FullSquared:
             self._column_residual(at, curvature),
             Groups.COLUMNS,
             tol=self.plan.cg_tol,
-            preconditioner=self._preconditioner(curvature) if self.plan.precondition else None,
+            preconditioner=self.preconditioner(curvature) if self.plan.precondition else None,
             solution=at.W,
         ).run(self.plan.cg_steps)
 
@@ -250,6 +262,46 @@ class FullSquared:
             return None
         means = self._feature_means @ self.W.astype(np.float64)
         return np.asarray(self._label_means - self.H.astype(np.float64) @ means)
+
+
+@dataclass(frozen=True, eq=False)
+class _SquaredProblem:
+    """The W-problem in the products of Algorithm 2: M is H^T H, right is Y H."""
+
+    iterate: FullSquared
+    M: Factor
+    right: Factor
+    groups: Groups = Groups.TOGETHER
+
+    def at(self, W: Factor) -> FeaturePoint:
+        """Return W with X W."""
+        return FeaturePoint(W, self.iterate.centred(self.iterate.features.times(W)))
+
+    def values(self, point: FeaturePoint) -> Numbers:
+        """Return the objective less what does not depend on W."""
+        fitted = column_inner(point.A, 0.5 * matmul(point.A, self.M) - self.right).sum()
+        size = column_inner(point.W, point.W).sum()
+        return np.array([[fitted + 0.5 * self.iterate.penalty * size]])
+
+    def gradient(self, point: FeaturePoint) -> Factor:
+        """Return X^T (A M - Y H) + penalty W."""
+        return self._adjoint(matmul(point.A, self.M) - self.right, point.W)
+
+    def hessian(self, point: FeaturePoint) -> Callable[[Factor], Factor]:  # noqa: ARG002 - constant
+        """Return the product S -> X^T X S M + penalty S."""
+        return lambda S: self._adjoint(matmul(self.at(S).A, self.M), S)
+
+    def preconditioner(self, point: FeaturePoint) -> Factor | None:  # noqa: ARG002 - constant
+        """Return reciprocals of the Hessian's diagonal, or None for none."""
+        if not self.iterate.plan.precondition:
+            return None
+        return self.iterate.preconditioner(np.diag(self.M))
+
+    def _adjoint(self, image: Factor, W: Factor) -> Factor:
+        """Return X^T image + penalty W."""
+        bent = self.iterate.features.adjoint(image)
+        bent += W.dtype.type(self.iterate.penalty) * W
+        return bent
 
 
 class _ColumnForm:

@@ -1,6 +1,6 @@
 r"""How far factors are from the minimum over all Z, of any rank, of losses + penalty |Z|_tr.
 
-For any dual D (one number an observed entry) with :math:`|X^T D|_2 \le` penalty, minus the sum of
+For any dual D (one number per observed entry) with :math:`|X^T D|_2 \le` penalty, minus the sum of
 conjugates is a lower bound on the minimum. D = loss'(Y, X Z) scaled into that set is tight exactly
 when Z is optimal. An unpenalised intercept adds the constraint that each label's D sums to zero.
 
@@ -113,7 +113,7 @@ def _largest_ritz_value(
 
 
 class DualPoint(Protocol):
-    """A matrix D of dual variables, one an observed entry (weights included)."""
+    """A matrix D of dual variables, one per observed entry (weights included)."""
 
     def rows(self, V: Array) -> Array:
         """Return D V."""

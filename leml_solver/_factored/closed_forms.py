@@ -79,7 +79,7 @@ def low_rank_least_squares(X: Any, Y: Any, rank: int) -> Array:
     Parameters
     ----------
     X : (n, d) array or sparse matrix
-        Features, one point a row.
+        Features, one row per point.
     Y : (n, L) array or sparse matrix
         Labels, all of them known.
     rank : int
@@ -109,7 +109,7 @@ def cplst(X: Any, Y: Any, rank: int, *, centre: bool = False) -> CPLST:
     Parameters
     ----------
     X : (n, d) array or sparse matrix
-        Features, one point a row.
+        Features, one row per point.
     Y : (n, L) array or sparse matrix
         Labels, all of them known.
     rank : int
@@ -165,7 +165,7 @@ def _svd(A: Array, *, full: bool = False) -> tuple[Array, Array, Array]:
 
 
 def _pair(X: Any, Y: Any) -> tuple[Array, Array]:
-    """Return X and Y as finite dense arrays with one row a point each."""
+    """Return X and Y as finite dense arrays with the same rows."""
     X, Y = (
         finite_array(value.toarray() if sp.issparse(value) else value, name, 2)
         for value, name in ((X, "X"), (Y, "Y"))

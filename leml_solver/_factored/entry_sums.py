@@ -1,6 +1,6 @@
 """Sums over observed entries for any smooth loss: the label side of Algorithm 1.
 
-`SparseEntries` keeps one number an entry; `FullEntries` works through blocks of rows with dense
+`SparseEntries` keeps one number per entry; `FullEntries` works through blocks of rows with dense
 products, so that a fully observed Y never becomes an n x L matrix of slopes.
 
 Paper: Algorithm 1.

@@ -5,21 +5,22 @@ Paper: Equation (5).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from argument_checks import nonnegative, one_of, positive, positive_integer
+from argument_checks import nonnegative, one_of, positive, positive_integer, probability
 from leml_solver._factored.algorithm_1 import GeneralLoss, GeneralOptions
 from leml_solver._factored.algorithm_2 import FullSquared
 from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
 from leml_solver._factored.entry_sums import entries_of
-from leml_solver._factored.plan import FAST, PLAIN, Plan
+from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
 from leml_solver._linalg.factors import balancing, column_inner
 from leml_solver._linalg.matrices import Counted, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
@@ -28,10 +29,11 @@ from leml_solver.problem import Problem
 
 Array = NDArray[np.float64]
 
-METHODS = {"fast": FAST, "plain": PLAIN}
+METHODS = {"fast": FAST, "plain": PLAIN, "authors": AUTHORS}
 ORDERS = ("HW", "WH")
 STARTS = ("svd", "normal", "uniform")
 _SHRINKINGS = 30
+_WARM_ITERATIONS = 3
 
 
 class FitStatus(Enum):
@@ -88,11 +90,16 @@ class AlternatingOptions:
     dtype : str or None
         "float32" or "float64"; None keeps float32 features in float32.
     method : str or Plan
-        "fast", "plain" (Algorithms 1 to 3 as printed), or a `Plan` of your own.
+        "fast", "plain" (Algorithms 1 to 3 as printed), "authors" (as their program, which also
+        has order "WH", start "uniform", a few iterations and a warm start on 0.01 of the rows), or
+        a `Plan` of your own.
     order : str
         "HW" updates H first, as the paper prints it; "WH" updates W first, as its program does.
     start : str or (W, H)
         "svd" (range of the gradient at zero), "normal", "uniform" in [0, 1), or two arrays.
+    warm_start_rows : float or None
+        Run three outer iterations on this share of the rows first, drawn at random, and start from
+        the factors they lead to; None starts at once.
     certify : bool
         Compute the certificate of the result; it costs a few outer iterations.
     progress : bool
@@ -108,6 +115,7 @@ class AlternatingOptions:
     method: str | Plan = "fast"
     order: str = "HW"
     start: str | tuple[Any, Any] = "svd"
+    warm_start_rows: float | None = None
     certify: bool = True
     progress: bool = False
     callback: Callable[[TracePoint], Any] | None = None
@@ -121,6 +129,8 @@ class AlternatingOptions:
             one_of(self.method, "method", tuple(METHODS))
         if isinstance(self.start, str):
             one_of(self.start, "start", STARTS)
+        if self.warm_start_rows is not None:
+            probability(self.warm_start_rows, "warm_start_rows")
 
     @property
     def plan(self) -> Plan:
@@ -142,7 +152,7 @@ class FactorResult:
     certificate : FactorCertificate or None
         Computed at (W, H) from the problem alone; None if it was not asked for.
     trace : tuple of TracePoint
-        One a outer iteration, the start first; the objective never increases along it.
+        One per outer iteration, the start first; the objective never increases along it.
     seconds : float
         Wall time, certificate included.
     """
@@ -321,14 +331,17 @@ class _Fit:
 
     def _start(self, random_state: int | np.random.Generator) -> None:
         """Put the iterate at the factors to start from."""
-        if not isinstance(self.options.start, str):
-            self.iterate.start(*self._given_start(*self.options.start))
-            return
-        W, H = self._random_start(np.random.default_rng(random_state))
+        rng = np.random.default_rng(random_state)
+        if isinstance(self.options.start, str):
+            W, H = self._random_start(rng)
+        else:
+            W, H = self._given_start(*self.options.start)
         if self.options.start == "svd":
             W, H = self._gradient_start(W, H)
             if isinstance(self.iterate, GeneralLoss):
                 W = _calmed(self.iterate, W, H)
+        if self.options.warm_start_rows is not None:
+            W, H = self._warmed(W, H, self.options.warm_start_rows, rng)
         self.iterate.start(W, H)
 
     def _given_start(self, W: Any, H: Any) -> tuple[Factor, Factor]:
@@ -363,6 +376,26 @@ class _Fit:
         W = self.features.adjoint(self.iterate.pull(H))
         size = float(np.sqrt(column_inner(W, W).sum()))
         return (W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W), H
+
+    def _warmed(
+        self, W: Factor, H: Factor, share: float, rng: np.random.Generator
+    ) -> tuple[Factor, Factor]:
+        """Return the factors after a few outer iterations on a share of the rows."""
+        known = self.problem.labels.observed_rows
+        rows = rng.choice(known, math.ceil(share * known.size), replace=False)
+        options = replace(
+            self.options,
+            max_iter=_WARM_ITERATIONS,
+            tol=0.0,
+            start=(W, H),
+            warm_start_rows=None,
+            certify=False,
+            progress=False,
+            callback=None,
+        )
+        part = self.problem.take(np.sort(rows))
+        made = _Fit(part, self.rank, self.penalty, options, self.began).run(rng)
+        return made.W, made.H
 
     def _alternate(self) -> tuple[list[TracePoint], FitStatus]:
         """Run outer iterations until one of the stopping rules holds."""

@@ -23,7 +23,9 @@ _SHRINK_FAST, _SHRINK, _GROW = 0.25, 0.5, 4.0
 class Smooth(Protocol):
     """A sum of independent smooth convex functions of the groups of a factor."""
 
-    groups: Groups
+    @property
+    def groups(self) -> Groups:
+        """How the factor is grouped."""
 
     def at(self, W: Factor) -> Any:
         """Return what is worth keeping about the point W, for the methods below."""

@@ -126,14 +126,12 @@ class ConjugateGradient:
         if radius is not None:
             self.open &= radius > 0
         self.decrease = np.zeros_like(self.energy)
-        # Inner products of S and the direction P in the trust region's norm, kept up to date by
-        # recurrences (Conn, Gould and Toint 2000, Section 7.5.1): they cost no pass over memory.
-        self._ss, self._sp, self._pp = self.decrease.copy(), self.decrease.copy(), self.energy
+        self._square = np.zeros_like(self.energy)
 
     @property
     def length(self) -> Numbers:
-        """Length of S in the norm of the preconditioned variable."""
-        return np.sqrt(self._ss)
+        """Length of S in the norm of the preconditioned variable, if there is a radius."""
+        return np.sqrt(self._square)
 
     def run(self, steps: int) -> ConjugateGradient:
         """Take at most so many steps; the last spares the product that only a next one needs."""
@@ -151,23 +149,18 @@ class ConjugateGradient:
         if self.radius is not None:
             alpha = self._stay_inside(alpha, self.radius)
         self.decrease += alpha * (self.energy - 0.5 * alpha * bending)
-        self._ss = self._ss + alpha * (2 * self._sp + alpha * self._pp)
         self.space.add_scaled(self.solution, alpha, self.direction)
         self.form.advance(alpha, None if last else self.residual)
         if not last:
-            self._turn(alpha)
+            self._turn()
 
-    def _turn(self, alpha: Numbers) -> None:
+    def _turn(self) -> None:
         """Close the groups that have converged, and find the next direction."""
         scaled = self._scaled_residual()
         previous, self.energy = self.energy, self.space.inner(self.residual, scaled)
         self.open &= self.energy > self.target
-        if not self.open.any():
-            return
-        beta = ratio(self.energy, previous)
-        self._sp = beta * (self._sp + alpha * self._pp)
-        self._pp = self.energy + np.square(beta) * self._pp
-        self.space.scale_and_add(self.direction, beta, scaled)
+        if self.open.any():
+            self.space.scale_and_add(self.direction, ratio(self.energy, previous), scaled)
 
     def _scaled_residual(self) -> Factor:
         """Return the residual times the preconditioner."""
@@ -177,13 +170,19 @@ class ConjugateGradient:
 
     def _stay_inside(self, alpha: Numbers, radius: Numbers) -> Numbers:
         """Shorten alpha where S + alpha P leaves the ball, and close those groups."""
-        a, b, c = self._pp, self._sp, self._ss - np.square(radius)
+        P, S = self.direction, self.solution
+        # Recurrences for these two would cost no pass over memory, but lose half of the digits.
+        weighted = P if self.preconditioner is None else P / self.preconditioner
+        a, b = self.space.inner(P, weighted), self.space.inner(S, weighted)
+        c = self._square - np.square(radius)
         root = np.sqrt(np.maximum(b * b - a * c, 0.0))
         # The positive root of |S + t P| = radius, written without cancellation.
         boundary = np.where(b <= 0, ratio(root - b, a), ratio(-c, root + b))
         inside = alpha < boundary
         self.open &= inside
-        return np.where(inside, alpha, np.maximum(boundary, 0.0) * (alpha > 0))
+        alpha = np.where(inside, alpha, np.maximum(boundary, 0.0) * (alpha > 0))
+        self._square = self._square + alpha * (2 * b + alpha * a)
+        return alpha
 
     def columns(self, chosen: Chosen, form: QuadraticForm) -> ConjugateGradient:
         """Return the run on some columns, each of which is a group; `form` is M on them."""

@@ -22,7 +22,6 @@ from leml_solver.baselines import (
 )
 from leml_solver.metrics import loss_threshold
 from paper_checks.reproduction.data import Rows
-from paper_checks.reproduction.early_stopped import early_stopped_factors
 from paper_checks.reproduction.planning import Task, rank_of
 from paper_checks.reproduction.selection import (
     Hits,
@@ -37,6 +36,10 @@ __all__ = ["Trained", "trained"]
 Array = NDArray[Any]
 Options = tuple[tuple[str, Any], ...]
 
+# What regularises is that few steps are made, hardly the penalty.
+PRINTED_OPTIONS = AlternatingOptions(
+    method="authors", order="WH", start="uniform", max_iter=5, tol=0, certify=False
+)
 # The penalties of the printed rows, in the scaling of our losses: the squared loss there is without
 # its 1/2. With missing labels a hundred times that comes nearest to print.
 _PRINTED_PENALTY = {"squared": 0.05, "logistic": 0.1, "squared_hinge": 0.1}
@@ -100,10 +103,16 @@ def _rank(task: Task, rows: Rows) -> int:
 def _early_stopped(task: Task, rows: Rows, rng: np.random.Generator) -> Trained:
     """Train LEML as the printed rows were made."""
     penalty = _PRINTED_PENALTY[task.loss] * (1.0 if rows.mask is None else _MISSING_FACTOR)
-    W, H = early_stopped_factors(
-        rows.X, rows.labels(), loss=task.loss, rank=_rank(task, rows), penalty=penalty, rng=rng
+    result = fit_factors(
+        rows.X,
+        rows.labels(),
+        loss=task.loss,
+        rank=_rank(task, rows),
+        penalty=penalty,
+        random_state=rng,
+        options=PRINTED_OPTIONS,
     )
-    return Trained(lambda X: np.asarray(X @ W) @ H.T, loss_threshold(task.loss), {})
+    return Trained(result.scores, loss_threshold(task.loss), {})
 
 
 def leml_path(

@@ -108,25 +108,71 @@ def test_plain_variant_is_alternating_minimisation_as_printed():
     np.testing.assert_allclose(ours.H, H, atol=1e-9)
 
 
-def test_order_and_uniform_start_are_those_of_the_authors_program():
+def _slopes(X, Y, W, H):
+    """Gradients in W and in H of the squared loss plus (|W|^2 + |H|^2) / 2."""
+    D = X @ W @ H.T - Y
+    return X.T @ D @ H + W, D.T @ X @ W + H
+
+
+@pytest.mark.parametrize("order", ["HW", "WH"])
+def test_order_and_uniform_start_are_those_of_the_authors_program(order):
     X, Y = _data()
-    for order in ("HW", "WH"):
-        options = _options(order=order, start="uniform", method="plain", max_iter=1)
-        result = fit_factors(X, Y, rank=2, penalty=1.0, random_state=3, options=options)
-        rng = np.random.default_rng(3)
-        W, H = rng.random((X.shape[1], 2)), rng.random((Y.shape[1], 2))
-        given = replace(options, start=(W, H))
-        np.testing.assert_array_equal(
-            result.W, fit_factors(X, Y, rank=2, penalty=1.0, options=given).W
-        )
-        last = result.H if order == "WH" else result.W
-        gradient = (
-            (X @ result.W @ result.H.T - Y).T @ (X @ result.W) + result.H
-            if order == "WH"
-            else X.T @ (X @ result.W @ result.H.T - Y) @ result.H + result.W
-        )
-        # What was updated last is optimal: H exactly, W up to the tolerance of CG.
-        assert np.abs(gradient).max() < (1e-9 if order == "WH" else 0.5) * np.abs(last).max() * 100
+    options = _options(order=order, start="uniform", method="plain", max_iter=1)
+    result = fit_factors(X, Y, rank=2, penalty=1.0, random_state=3, options=options)
+    rng = np.random.default_rng(3)
+    W, H = rng.random((X.shape[1], 2)), rng.random((Y.shape[1], 2))
+    given = fit_factors(X, Y, rank=2, penalty=1.0, options=replace(options, start=(W, H)))
+    np.testing.assert_array_equal(result.W, given.W)
+    # H is solved for exactly, from the first W in one order and from the last in the other.
+    solved_for, other = (W, result.W) if order == "HW" else (result.W, W)
+    assert np.abs(_slopes(X, Y, solved_for, result.H)[1]).max() < 1e-9
+    assert np.abs(_slopes(X, Y, other, result.H)[1]).max() > 1
+    # W is improved by conjugate gradients that reduce the residual a thousandfold.
+    fixed = result.H if order == "HW" else H
+    before, after = (np.linalg.norm(_slopes(X, Y, at, fixed)[0]) for at in (W, result.W))
+    assert after <= 1.01e-3 * before  # the residual is that of the recurrence
+
+
+AUTHORS = {"method": "authors", "order": "WH", "start": "uniform"}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_the_authors_program_lowers_the_objective_by_few_steps(name, missing):
+    X, Y = _data(missing=missing)
+    result = fit_factors(X, Y, rank=3, penalty=0.1, loss=name, options=_options(**AUTHORS))
+    objectives = [point.objective for point in result.trace]
+    assert all(after <= before for before, after in pairwise(objectives))
+    # Start and end of fifteen iterations: a saturated start must not be where it ends.
+    assert objectives[-1] < 0.2 * objectives[0]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_a_warm_start_on_all_rows_is_three_iterations_more(missing):
+    X, Y = _data(missing=missing)
+    arguments = {"rank": 3, "penalty": 0.5, "random_state": 7}
+    long = fit_factors(X, Y, options=_options(**AUTHORS, max_iter=5), **arguments)
+    options = _options(**AUTHORS, max_iter=2, warm_start_rows=1.0)
+    warm = fit_factors(X, Y, options=options, **arguments)
+    assert [p.iteration for p in warm.trace] == [0, 1, 2]
+    # The same operations; X W is computed afresh in between.
+    np.testing.assert_allclose(warm.W, long.W, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(warm.H, long.H, rtol=1e-6, atol=1e-9)
+
+
+def test_a_warm_start_is_the_fit_of_some_rows_with_known_labels():
+    X, Y = _data(missing=0.5)
+    Y[::2] = np.nan
+    arguments = {"rank": 3, "penalty": 0.5, "random_state": 7}
+    options = _options(**AUTHORS, max_iter=1, warm_start_rows=0.1)
+    warm = fit_factors(X, Y, options=options, **arguments)
+    rng = np.random.default_rng(7)
+    W, H = rng.random((15, 3)), rng.random((12, 3))
+    rows = np.sort(rng.choice(np.arange(1, 80, 2), 4, replace=False))
+    first = _options(method="authors", order="WH", start=(W, H), max_iter=3)
+    part = fit_factors(X[rows], Y[rows], options=first, **arguments)
+    second = replace(options, start=(part.W, part.H), warm_start_rows=None)
+    np.testing.assert_array_equal(warm.W, fit_factors(X, Y, options=second, **arguments).W)
 
 
 def test_fast_and_plain_find_the_same_minimum():
@@ -265,6 +311,7 @@ def test_float32_stays_float32_and_other_types_become_float64():
         ({"options": lambda: _options(start="magic")}, "start"),
         ({"options": lambda: _options(dtype="float16")}, "dtype"),
         ({"options": lambda: _options(max_iter=0)}, "max_iter"),
+        ({"options": lambda: _options(warm_start_rows=0)}, "`warm_start_rows` must lie in"),
         ({"options": lambda: _options(tol=-1.0)}, "tol"),
     ],
 )

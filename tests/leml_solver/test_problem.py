@@ -137,7 +137,7 @@ def make(**changes):
         ({"features": np.ones((3, 2))}, "same number of rows, one per point, got 3 and 2"),
         ({"values": np.array([1.0, np.inf])}, "`values` must be finite"),
         ({"values": np.array([])}, "`Y` must have an observed entry"),
-        ({"rows": np.array([0])}, r"`rows` must have one index a value, \(2,\), got \(1,\)"),
+        ({"rows": np.array([0])}, r"`rows` must have one index per value, \(2,\), got \(1,\)"),
         ({"rows": np.array([0, 2])}, r"`rows` must lie in \[0, 2\), got 0 to 2"),
         ({"columns": np.array([-1, 0])}, r"`columns` must lie in \[0, 2\)"),
         ({"weights": np.array([1.0, -1.0])}, "`weights` must not be negative, got"),
@@ -213,3 +213,22 @@ def test_features_keep_their_precision_and_their_sparsity():
     assert problem.X.dtype == np.float64
     assert problem.astype(None) is problem.astype("float32") is problem
     assert problem.astype("float64").matrix.dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", ["full", "sparse", "missing", "weighted"])
+def test_some_rows_of_a_problem_are_a_problem(kind):
+    rng = np.random.default_rng(8)
+    X, Y = rng.standard_normal((9, 3)), rng.standard_normal((9, 4))
+    seen = rng.random(Y.shape) < 0.6
+    rows, columns = np.nonzero(seen)
+    labels = {
+        "full": lambda: Labels.full(Y),
+        "sparse": lambda: Labels.full(sp.csr_matrix(Y * (Y > 1))),
+        "missing": lambda: Labels.masked(Y, seen),
+        "weighted": lambda: Labels.observed(rows, columns, Y[seen], Y.shape, 1.0 + rows),
+    }[kind]()
+    problem, Z = Problem("squared", X, labels), rng.standard_normal((3, 4))
+    first, rest = np.array([0, 3, 4]), np.array([1, 2, 5, 6, 7, 8])
+    parts = sum(problem.take(part).objective(Z) for part in (first, rest))
+    assert parts == pytest.approx(problem.objective(Z), rel=1e-12)  # the same terms
+    assert problem.take(first).labels.shape == (3, 4)

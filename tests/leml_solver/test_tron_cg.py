@@ -15,7 +15,7 @@ from leml_solver._factored.algorithm_1 import (
 from leml_solver._factored.algorithm_2 import FullSquared
 from leml_solver._factored.cg import CGOptions, conjugate_gradient
 from leml_solver._factored.entry_sums import entries_of
-from leml_solver._factored.plan import FAST, PLAIN
+from leml_solver._factored.plan import AUTHORS, FAST, PLAIN
 from leml_solver._factored.tron import TronOptions, tron
 from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Product, Whole
 from leml_solver._linalg.factors import Groups
@@ -269,6 +269,22 @@ def test_algorithms_1_and_2_agree_on_full_labels(intercept):
         for iterate in (one, two):
             iterate.update_W()
         np.testing.assert_allclose(one.W, two.W, atol=1e-8)
+
+
+@pytest.mark.parametrize("plan", [AUTHORS, replace(AUTHORS, precondition=True)])
+def test_the_trust_region_step_is_the_same_by_algorithms_1_and_2(plan):
+    X, Y, W, H = _data(False, True)
+    plan = replace(plan, newton_steps=2, cg_steps=5)
+    features = Counted(as_matrix(X))
+    entries = entries_of(as_labels(Y), LOSSES["squared"], np.float64)
+    one = GeneralLoss(features, entries, 0.7, plan, GeneralOptions(quadratic=True))
+    two = FullSquared(features, as_matrix(Y), 0.7, plan, False)
+    for iterate in (one, two):
+        iterate.start(W, H)
+        iterate.update_W()
+    # Two ways to the same sums, through ten steps of conjugate gradients.
+    np.testing.assert_allclose(one.W, two.W, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(two.A, X @ two.W, atol=1e-12)
 
 
 @pytest.mark.parametrize("factorise", [True, False])

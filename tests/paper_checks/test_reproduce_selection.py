@@ -7,10 +7,8 @@ import pytest
 from reproduce_data import N_TRAIN, tiny_arrays, tiny_folder, write_npz
 from scipy import sparse
 
-from leml_solver.labels import Labels
 from leml_solver.metrics import evaluate_rows, evaluate_scores
-from leml_solver.problem import Problem
-from paper_checks.reproduction import early_stopped, measuring
+from paper_checks.reproduction import measuring
 from paper_checks.reproduction.data import Rows, training_part
 from paper_checks.reproduction.measuring import measure, row_hits
 from paper_checks.reproduction.planning import Task, rank_of
@@ -111,42 +109,6 @@ def test_rows_average_to_the_metrics():
         assert rows.top_k[k][seen].mean() == pytest.approx(whole.top_k[k])
     assert np.nanmean(rows.auc) == pytest.approx(whole.auc)
     assert rows.errors.sum() / rows.observed.sum() == pytest.approx(whole.hamming)
-
-
-def test_the_squared_problem_is_the_general_one():
-    """The short products of Algorithm 2 against Algorithm 1 on the same data."""
-    X, Y = tiny_arrays()
-    W, H = np.random.default_rng(1).random((12, 3)), np.random.default_rng(2).random((8, 3))
-    labels = Labels.full(Y.astype(float))
-    matrix = Problem("squared", X, labels).matrix
-    sides = [
-        early_stopped._Squared(matrix, labels, 0.05),
-        early_stopped._General(matrix, labels, "squared", 0.05),
-    ]
-    short, general = (side.improve_W(W, X @ W, H)[0] for side in sides)
-    # Two ways to the same sums, through a hundred CG steps whose rounding errors grow.
-    np.testing.assert_allclose(short, general, rtol=1e-6, atol=1e-8)
-
-
-def test_no_more_than_five_steps_are_accepted(monkeypatch):
-    """A step that is rejected shrinks the region and is not counted: a saturated start needs it."""
-    X, Y = tiny_arrays()
-    labels, counts = Labels.full(Y.astype(float)), []
-    original = early_stopped._improved
-
-    def improved(problem, start, point):
-        moved = original(problem, start, point)
-        counts.append((problem.values(problem.at(start)), problem.values(moved[1])))
-        return moved
-
-    monkeypatch.setattr(early_stopped, "_improved", improved)
-    early_stopped.early_stopped_factors(
-        100 * X, labels, loss="logistic", rank=4, penalty=0.1, rng=np.random.default_rng(0)
-    )
-    assert len(counts) == 2 * early_stopped.OUTER_ITERATIONS
-    first_before, first_after = counts[0]
-    assert first_after.sum() < 0.5 * first_before.sum()
-    assert all((after <= before).all() for before, after in counts)
 
 
 def test_metrics_of_few_labels(tmp_path, monkeypatch):
