@@ -145,7 +145,7 @@ def label_directions(M: Array, rank: int) -> Array:
 
 
 def compress(X: Any, Y: Any) -> Compression:
-    """Return the labels in the column space of X, with what leads back to a predictor."""
+    """Return the labels in the column space of X, with what a predictor is recovered from."""
     X, Y = _pair(X, Y)
     U, sigma, Vt = _svd(X)
     kept = int(np.count_nonzero(sigma > max(X.shape) * np.finfo(float).eps * sigma[0]))

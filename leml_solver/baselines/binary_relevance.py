@@ -1,4 +1,4 @@
-"""Binary relevance: one penalised linear model per label, the labels apart from each other."""
+"""Binary relevance: one penalised linear model per label, each fitted on its own."""
 
 from __future__ import annotations
 

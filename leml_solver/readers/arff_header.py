@@ -43,7 +43,7 @@ class Column:
     codes : mapping of str to (int, float), or None
         For a nominal attribute, the column and the number of each value; None for a number.
     default : str
-        The value that a sparse row leaves out.
+        The value that a sparse row omits.
     """
 
     name: str
@@ -65,7 +65,7 @@ def _number(text: str, name: str) -> float:
     """Return a finite number."""
     if "_" in text or text == "?":
         raise BadLineError(
-            f"attribute {name!r} is missing or no number ({text[:40]!r}); impute it."
+            f"attribute {name!r} is missing or not a number ({text[:40]!r}); impute it."
         )
     try:
         value = float(text)
