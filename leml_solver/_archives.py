@@ -112,7 +112,7 @@ def _check_sizes(members: Mapping[str, zipfile.ZipInfo], size: int, *, compresse
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read one array after comparing the memory it asks for with the bytes there are."""
+    """Read one array after comparing the memory it asks for with the bytes in the file."""
     with archive.open(info) as member:
         prefix = member.read(_HEADER_BYTES + 16)
     shape, dtype, start = _array_header(prefix)

@@ -190,7 +190,7 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dat
     Raises
     ------
     ReadError
-        If the folder or the file is not there, is damaged, too large or hostile, or has other
+        If the folder or the file does not exist, is damaged, too large or hostile, or has other
         content than the data set of that name.  Nothing is ever downloaded.
 
     Paper: Table 2.
@@ -231,7 +231,7 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
 def content_checksum(data: Dataset) -> str:
     """Return the SHA-256 of a data set's content, however the file that holds it was written.
 
-    Hashed are shapes, columns and values of the nonzero entries of X (as float64) and of Y, the
+    It covers shapes, columns and values of the nonzero entries of X (as float64) and of Y, the
     splits and the label names; so a file saved again, with another compression or in dense form,
     has the same checksum.
     """
@@ -269,7 +269,7 @@ def _path(name: str, folder: Path) -> Path:
     path = folder / f"{name}.npz"
     if path.is_file():
         return path
-    state = "is not a regular file" if path.exists() or path.is_symlink() else "is not there"
+    state = "is not a regular file" if path.exists() or path.is_symlink() else "does not exist"
     there = ", ".join(available(folder)) or "none"
     raise ReadError(f"{path} {state}; npz files in the folder: {there}. Nothing is downloaded.")
 

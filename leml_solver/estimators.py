@@ -180,13 +180,13 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     rank : int
         k; at most min(d, L) columns are used, as more would add nothing.
     penalty : float
-        Weight of the trace norm beside the *sum* of losses.
+        Weight of the trace norm relative to the *sum* of losses.
     loss : str or Loss
         "squared", "logistic", "squared_hinge", or a smooth loss of your own.
     fit_intercept : bool
         Fit an unpenalised intercept for each label.
     max_iter : int
-        Outer iterations; few of them act as early stopping; validation may choose their number.
+        Outer iterations; few of them act as early stopping; choose the number by validation.
     tol : float
         Stop when the objective falls by less than this share of itself.
     kernel : callable or "precomputed", optional

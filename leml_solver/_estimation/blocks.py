@@ -1,4 +1,4 @@
-"""Scores and true labels in blocks of rows: all n x L of them are never held at once."""
+"""Scores and true labels in blocks of rows: never all n x L of them at once."""
 
 from __future__ import annotations
 

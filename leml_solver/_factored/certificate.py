@@ -351,7 +351,7 @@ def certify_factors(
     intercept : (L,) array, optional
         Intercept of each label; without one the minimum is over predictors without intercept.
     penalty : float
-        Weight of the trace norm beside the sum of losses.
+        Weight of the trace norm relative to the sum of losses.
     rng : Generator, optional
         Draws the start of the Lanczos bound for large problems; a fixed seed if not given.
 

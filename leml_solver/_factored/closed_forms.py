@@ -139,7 +139,7 @@ def cplst(X: Any, Y: Any, rank: int, *, centre: bool = False) -> CPLST:
 
 def label_directions(M: Array, rank: int) -> Array:
     """Return the (L, k) orthonormal columns that keep most of the rows of M (r, L), k <= L."""
-    # All L right singular vectors: M may have fewer rows than the rank asks for columns.
+    # All L right singular vectors: M may have fewer rows than `rank`.
     _, _, right = _svd(M, full=rank > min(M.shape))
     return np.ascontiguousarray(right[:rank].T)
 

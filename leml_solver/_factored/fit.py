@@ -241,7 +241,7 @@ def fit_factors(
     rank : int
         k, the number of columns of the factors.
     penalty : float
-        Weight of :math:`\|Z\|_{tr}` beside the sum of losses.
+        Weight of :math:`\|Z\|_{tr}` relative to the sum of losses.
     loss : str or Loss
         A smooth loss or its name in `LOSSES`.
     random_state : int or Generator
@@ -362,7 +362,7 @@ class _Fit:
         return FactorResult(W, H, offset, status, certificate, tuple(trace), self._seconds())
 
     def _start(self, random_state: int | np.random.Generator) -> None:
-        """Set the iterate to the factors to start from."""
+        """Put the iterate at the factors to start from."""
         if not isinstance(self.options.start, str):
             self.iterate.start(*self._given_start(*self.options.start))
             return

@@ -23,8 +23,8 @@ class Baseline(LabelClassifier, ScoredEstimator):
     """A multi-label classifier under the interface of `LEMLClassifier`.
 
     A subclass writes `_fit` and `_scores`. It sets the class attribute `takes_missing` if labels
-    may be missing, and `_threshold` (of the class, or in `_fit`) if a label is not predicted above
-    the score 0.5, midway between 0 and 1.
+    may be missing, and `_threshold` (of the class, or in `_fit`) if labels are predicted above a
+    score other than 0.5, midway between 0 and 1.
 
     Attributes
     ----------
@@ -118,6 +118,6 @@ def _missing_message(name: str, labels: Labels) -> str:
     n, n_labels = labels.shape
     return (
         f"{name} needs every label, got {n * n_labels - labels.n_observed} missing of "
-        f"{n * n_labels}; fill them in, drop those rows, or use a method that allows it, such "
-        "as BinaryRelevanceClassifier or LEMLClassifier."
+        f"{n * n_labels}; fill them in, drop those rows, or use a method that allows missing "
+        "labels, such as BinaryRelevanceClassifier or LEMLClassifier."
     )

@@ -412,7 +412,7 @@ def _joint_step(part: LabelPosterior, z: Array, Phi: Array, noise: float) -> tup
     weights = np.matmul(inverse, (z - known @ Phi.T)[:, :, None])[:, :, 0]
     part.mean[:] = known + D * (weights @ Phi)
     doubled = inverse[:, upper[0], upper[1]] * np.where(upper[0] == upper[1], 1.0, 2.0)
-    # Rounding may take the difference of nearly equal numbers below 0; a variance cannot be.
+    # Rounding may take the difference of nearly equal numbers below 0, where no variance is.
     part.variance[:] = np.maximum(D - D**2 * (doubled @ pairs), 0.0)
     log_scales = np.sum(np.log(2 * np.pi * np.e * D[part.latent]))
     log_det = len(z) * k * np.log(noise) - np.linalg.slogdet(C)[1].sum()

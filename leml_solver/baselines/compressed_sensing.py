@@ -32,7 +32,8 @@ class CompressedSensingClassifier(Baseline):
 
     * Columns of A are scaled to norm one in the recovery, so that none is preferred for its length.
     * Sparsity is the average number of labels of a training row, rounded up, unless it is given.
-    * A recovered label's score is its coefficient, predicted above 0.5, midway between 0 and 1.
+    * A recovered label's score is its coefficient; above 0.5, midway between 0 and 1, it is
+      predicted.
     * A label that was not recovered scores by its correlation with the measurements' residual,
       :math:`a_l^T (z - A \hat y) / |a_l|^2`, the coefficient that it would have alone; in each row
       these are scaled down where needed to stay below 0.5 and below every positive coefficient
@@ -52,9 +53,9 @@ class CompressedSensingClassifier(Baseline):
     sparsity : int, optional
         Labels that "omp" recovers in a row; None for the average of the training rows.
     shrinkage : float
-        Weight of the 1-norm beside half the squared error in "lasso".
+        Weight of the 1-norm relative to half the squared error in "lasso".
     ridge : float
-        Weight of the squared norm in the regressions, beside the *sum* of squares.
+        Weight of the squared norm in the regressions, relative to the *sum* of squares.
     fit_intercept : bool
         Fit an unpenalised intercept for each measurement.
     random_state : int, RandomState, Generator or None
