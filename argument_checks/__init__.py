@@ -65,7 +65,7 @@ def positive_integer(value: Any, name: str) -> int:
 
 
 def truth_value(value: Any, name: str) -> bool:
-    """Return `value` as a bool, which it must be: 0.0 is likelier a mistake than a wish."""
+    """Return `value`, which must be a bool: 0.0 is more likely a mistake than a False."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"`{name}` must be True or False, got {value!r} ({type(value).__name__}).")
     return bool(value)
@@ -108,13 +108,13 @@ def finite_array(value: Any, name: str, ndim: int, dtype: Any = np.float64) -> N
 def moderate_array(
     value: Any, name: str, ndim: int, dtype: Any = np.float64
 ) -> NDArray[np.float64]:
-    """Return a finite array whose largest size, if any, is in [1e-50, 1e50]: squares are safe."""
+    """Return a finite array, zero or with largest |value| in [1e-50, 1e50]: squares are safe."""
     array = finite_array(value, name, ndim, dtype)
     largest = float(max(array.max(), -array.min()))
     if largest and not 1e-50 <= largest <= 1e50:
         raise ValueError(
-            f"`{name}` must have its largest size between 1e-50 and 1e50, got {largest!r}; "
-            "rescale it."
+            f"`{name}` must have its largest absolute value between 1e-50 and 1e50, got "
+            f"{largest!r}; rescale it."
         )
     return array
 
@@ -140,7 +140,7 @@ def indices(value: Any, name: str, size: int, end: int) -> NDArray[np.int64]:
 
 
 def same_rows(X: Any, Y: Any) -> None:
-    """Raise unless X and Y, features and labels of the same points, have the same rows."""
+    """Raise unless X and Y, features and labels of the same points, have equally many rows."""
     if X.shape[0] != Y.shape[0]:
         raise ValueError(
             "`X` and `Y` must have the same number of rows, one per point, "
@@ -153,7 +153,7 @@ def distribution(value: Any, name: str) -> NDArray[np.float64]:
     array = finite_array(value, name, 1)
     if (array <= 0).any():
         raise ValueError(f"`{name}` must be positive everywhere, got {array.min()!r}.")
-    # A sum of at most 1e6 rounded terms is off by less than 1e-9; more is a vector not normalised.
+    # A sum of at most 1e6 rounded terms is off by less than 1e-9; a larger error is not rounding.
     if abs(array.sum() - 1) > 1e-9:
         raise ValueError(f"`{name}` must sum to 1, got {array.sum()!r}; divide it by its sum.")
     return np.asarray(array / array.sum())

@@ -66,7 +66,7 @@ class Contender:
 
 @dataclass(frozen=True, eq=False)
 class Ours:
-    """An estimator of this house."""
+    """An estimator of this project."""
 
     estimator: Any
     n_bytes: int
@@ -183,7 +183,7 @@ def _napkin(kind, X, Y, threads, **setting):
     folder = tempfile.TemporaryDirectory()
     options = {"seed": 0} if kind == "PLT" else {}
     model = getattr(models, kind)(folder.name, threads=threads, **options, **setting)
-    model.fit(X, Y.astype(np.float32))  # it takes no whole numbers in a sparse matrix
+    model.fit(X, Y.astype(np.float32))  # it accepts no integers in a sparse matrix
     return NapkinModel(model, folder, Y.shape[1])
 
 

@@ -77,7 +77,7 @@ def timed(function):
 
 
 def measure(contender: Contender, data, threads):
-    """Choose a setting, fit, predict and judge."""
+    """Choose a setting, fit, predict and evaluate."""
     X, Y, X_test, Y_test = data
     contender.fit(X[:60], Y[:60], threads, **contender.settings[0])  # compiles and imports
     began = time.perf_counter()
@@ -239,7 +239,7 @@ def _arguments(argv):
     parser.add_argument("--out", type=Path, help="JSON file")
     parser.add_argument("--data", default=os.environ.get("LEML_DATA"), help="folder (LEML_DATA)")
     parser.add_argument("--dataset", nargs="+", choices=[*RANKS], default=["bibtex", "delicious"])
-    parser.add_argument("--only", nargs="+", default=[], help="methods whose name has such a part")
+    parser.add_argument("--only", nargs="+", default=[], help="parts of method names")
     parser.add_argument("--threads", type=int, default=min(2, available_threads()))
     parser.add_argument("--quick", action="store_true", help="small synthetic data, one process")
     parser.add_argument("--picture", action="store_true", help="PNG files beside the JSON file")

@@ -62,7 +62,7 @@ def _direct_products(X, W, H, pattern, out):
 
 @numba.njit(parallel=True, fastmath={"reassoc", "contract", "nsz"}, cache=True)
 def _direct_sum(X, D, H, pattern, out):
-    """Add D_ij x_i h_j^T over the entries, one copy of the (d, k) result a thread."""
+    """Add D_ij x_i h_j^T over the entries, one copy of the (d, k) result per thread."""
     indptr, indices, data = X
     rows, columns = pattern
     n, blocks = rows.size - 1, out.shape[0]

@@ -59,7 +59,7 @@ def interleaved(functions: dict[str, Callable], repeats: int = 10) -> dict[str, 
 
 
 def _factors(shape, *sizes, seed=1):
-    """Return standard normal factors over sqrt(rank), one a size."""
+    """Return standard normal factors over sqrt(rank), one per size."""
     rng = np.random.default_rng(seed)
     scale = np.float32(shape.rank**-0.5)
     return [rng.standard_normal((size, shape.rank), dtype=np.float32) * scale for size in sizes]
@@ -293,7 +293,7 @@ def missing(args):
 
 
 def growth(args):
-    """Seconds an outer iteration while |Omega| + nnz(X) grows sixteenfold."""
+    """Seconds per outer iteration while |Omega| + nnz(X) grows sixteenfold."""
     rows, sizes, seconds = [], [], []
     shape = shapes.BIBTEX.scaled(args.scale)
     for factor in (1, 2, 4, 8, 16):

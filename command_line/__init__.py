@@ -1,4 +1,4 @@
-"""The shell that every command shares: its page of help, numbers in options, and how it ends."""
+"""The shell that every command shares: its help page, numbers in options, and how it ends."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_command(
     unusable: tuple[type[Exception], ...] = (),
     failed: tuple[type[Exception], ...] = (),
 ) -> int:
-    """Run a command and return its exit status; what the user can mend is one line, no traceback.
+    """Run a command and return its exit status; errors that users can fix print one line.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def run_command(
     work : callable
         Does the work and returns the exit status, None for 0.
     unusable : tuple of exception types
-        What means an input that cannot be used, as ValueError, TypeError and OSError do: status 2.
+        Errors that mean unusable input, as ValueError, TypeError and OSError do: status 2.
     failed : tuple of exception types
-        What means that some of the work did not come out: status 1.
+        Errors that mean that some of the work failed: status 1.
     """
     wrong_input: tuple[type[Exception], ...] = (ValueError, TypeError, OSError, *unusable)
     try:
@@ -57,7 +57,7 @@ def run_command(
     except wrong_input as error:
         return _ended(name, str(error), 2)
     except MemoryError as error:
-        reason = str(error) or "no more to be had"
+        reason = str(error) or "none is left"
         return _ended(name, f"not enough memory ({reason}); lower the numbers asked for", 2)
     except KeyboardInterrupt as stop:
         return _ended(name, str(stop) or "stopped", _STOPPED)
@@ -70,7 +70,7 @@ def _ended(name: str, message: str, status: int) -> int:
 
 
 def page_parser(module: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """Return the parser of ``python -m module``, whose page of help keeps its line breaks."""
+    """Return the parser of ``python -m module``, whose help page keeps its line breaks."""
     return argparse.ArgumentParser(
         prog=f"python -m {module}",
         description=description,
@@ -93,7 +93,7 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
 
 
 def words(text: str) -> list[str]:
-    """Return the different words of a list separated by commas."""
+    """Return the distinct words of a list separated by commas."""
     found = [word.strip() for word in text.split(",") if word.strip()]
     if not found:
         raise argparse.ArgumentTypeError(f"expected values separated by commas, got {text!r}")
@@ -101,7 +101,7 @@ def words(text: str) -> list[str]:
 
 
 def whole_number(least: int = 1) -> Callable[[str], int]:
-    """Return the reader of an option that is one whole number of at least `least`."""
+    """Return the reader of an option whose value is a whole number of at least `least`."""
 
     def read(text: str) -> int:
         return _numbers([text], int, least, math.inf, f"a whole number of at least {least}")[0]

@@ -19,7 +19,7 @@ from leml_solver.readers import Dataset, ReadError, read, read_blocks
 from leml_solver.readers.arguments import add_reading_arguments, read_options, share_or_name
 from safe_files import written_aside
 
-if TYPE_CHECKING:  # scikit-learn takes a second, which --help need not
+if TYPE_CHECKING:  # scikit-learn takes a second to import, which --help need not wait for
     from leml_solver.estimators import LEMLClassifier
 
 Options = argparse.Namespace
@@ -33,10 +33,10 @@ commands:
   evaluate  print top-K accuracy, AUC and Hamming loss of a model on a file
   predict   write the best labels of each row, streaming through the file
 
-Each command explains itself: python -m leml_solver train --help
+The options of a command: python -m leml_solver train --help
 """
 _EPILOGUE = """\
-files (plain or gzipped; the format is found out unless --format says it):
+files (plain or gzipped; the format is detected unless --format gives it):
   svmlight  3,17 1:0.5 8:1      labels from 0, features from 1 (--zero-based: from 0)
   extreme   the same from 0, after a first line 'rows features labels'
   arff      Mulan's; labels from an XML file beside it, or --labels FILE.xml or --labels COUNT
@@ -94,7 +94,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--iterations", type=count, default=20, metavar="N", help="outer iterations (default 20)")
     add("--tol", type=float, default=1e-4, help="stop at this relative decrease (default 1e-4)")
     add("--no-intercept", action="store_true", help="fit no intercept")
-    add("--no-certificate", action="store_true", help="skip the optimality gap")
+    add("--no-certificate", action="store_true", help="do not certify the result")
     add("--quiet", action="store_true", help="show no progress bar")
     _add_split(parser)
     add_reading_arguments(parser)
@@ -197,7 +197,7 @@ def _check_folder(path: str) -> None:
     """Raise before the work, rather than after it, if a file cannot be written."""
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path) or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-        raise ValueError(f"{path}: cannot be written; name a file in a folder that is there.")
+        raise ValueError(f"{path}: cannot be written; name a file in a folder that exists.")
 
 
 def _classifier(path: str) -> LEMLClassifier:

@@ -1,4 +1,4 @@
-"""Arrays in a zip file (npz), read so that a hostile file can neither execute nor flood memory."""
+"""Arrays in a zip file (npz), read so that a hostile file can neither run code nor fill memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_BYTES = 16 * 2**30  # that all arrays of a file may take
 MAX_MEMBERS = 64
 _HEADER_BYTES = 10_000  # longest text of an array's shape and type that is looked at
 _STORED, _DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
-# What zipfile, zlib and numpy raise on damaged bytes; OSError for a place before the beginning.
+# What zipfile, zlib and numpy raise on damaged bytes; OSError for a position before the start.
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -44,7 +44,7 @@ class ArchiveError(ValueError):
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays without compression, aside first, readable by `numpy.load`."""
+    """Write arrays without compression, all or none of them, readable by `numpy.load`."""
     with written_aside(path) as file, zipfile.ZipFile(file, "w", _STORED) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -112,7 +112,7 @@ def _check_sizes(members: Mapping[str, zipfile.ZipInfo], size: int, *, compresse
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read one array after comparing the memory it asks for with the bytes there are."""
+    """Read one array after comparing the memory it asks for with the bytes in the file."""
     with archive.open(info) as member:
         prefix = member.read(_HEADER_BYTES + 16)
     shape, dtype, start = _array_header(prefix)

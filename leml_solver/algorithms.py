@@ -1,4 +1,4 @@
-"""The paper's algorithms one by one, for those who check or study them; `fit_factors` joins them.
+"""The paper's algorithms one by one, for those who check or study them; `fit_factors` runs them.
 
 Paper: Algorithm 1, Algorithm 2, Algorithm 3, Section 3.1, Appendix A.
 """

@@ -56,7 +56,7 @@ class PartStatistics:
         return cls(n, part.X.nnz / n, part.Y.nnz / n)
 
     def agrees(self, printed: PartStatistics) -> bool:
-        """Return whether the printed figures are these."""
+        """Return whether these are the printed figures."""
         return (
             self.n_samples == printed.n_samples
             and abs(self.nonzeros - printed.nonzeros) < _PRINTED
@@ -69,7 +69,7 @@ class PartStatistics:
 
 @dataclass(frozen=True, slots=True)
 class KnownDataset:
-    """What is known of a public data set.
+    """What is known about a public data set.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dat
     Raises
     ------
     ReadError
-        If the folder or the file is not there, is damaged, too large or hostile, or has another
+        If the folder or the file does not exist, is damaged, too large or hostile, or has other
         content than the data set of that name.  Nothing is ever downloaded.
 
     Paper: Table 2.
@@ -231,8 +231,8 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
 def content_checksum(data: Dataset) -> str:
     """Return the SHA-256 of a data set's content, however the file that holds it was written.
 
-    Hashed are shapes, columns and values of the nonzero entries of X (as float64) and of Y, the
-    splits and the label names; so a file saved anew, with another compression or in dense form,
+    It covers shapes, columns and values of the nonzero entries of X (as float64) and of Y, the
+    splits and the label names; so a file saved again, with another compression or in dense form,
     has the same checksum.
     """
     digest = hashlib.sha256()
@@ -256,7 +256,7 @@ def table_2_differences(data: Dataset, name: str) -> tuple[str, ...]:
     if train.agrees(printed[0]) and test.agrees(printed[1]):
         return ()
     message = (
-        f"{name}: the default split is not the paper's, so results differ for that alone; training "
+        f"{name}: the default split is not the paper's, so results will differ; training "
         f"rows: {train} here, {printed[0]} in Table 2; test rows: {test} here, {printed[1]} there."
     )
     return (message,)
@@ -269,7 +269,7 @@ def _path(name: str, folder: Path) -> Path:
     path = folder / f"{name}.npz"
     if path.is_file():
         return path
-    state = "is not a regular file" if path.exists() or path.is_symlink() else "is not there"
+    state = "is not a regular file" if path.exists() or path.is_symlink() else "does not exist"
     there = ", ".join(available(folder)) or "none"
     raise ReadError(f"{path} {state}; npz files in the folder: {there}. Nothing is downloaded.")
 

@@ -1,6 +1,6 @@
 """LEML as scikit-learn estimators: a classifier and a regressor; some labels may be missing.
 
-`LowRankEstimator` is what does not depend on the task. Importing this module loads scikit-learn.
+`LowRankEstimator` holds what does not depend on the task. Importing this module loads scikit-learn.
 
 Paper: Section 3.
 """
@@ -171,7 +171,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
     Memory in `fit` beyond X and Y is a few copies of W, H and X W; `decision_function`, `predict`
     of a dense Y and `predict_proba` return n x L numbers and hold little more; `predict_topk`,
-    `score`, and `predict` after a sparse Y hold one block of 32 MiB whatever n and L.
+    `score`, and `predict` after a sparse Y hold one block of 32 MiB for any n and L.
 
     Paper: Equation (5).
 
@@ -180,13 +180,13 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     rank : int
         k; at most min(d, L) columns are used, as more would add nothing.
     penalty : float
-        Weight of the trace norm beside the *sum* of losses.
+        Weight of the trace norm relative to the *sum* of losses.
     loss : str or Loss
         "squared", "logistic", "squared_hinge", or a smooth loss of your own.
     fit_intercept : bool
         Fit an unpenalised intercept for each label.
     max_iter : int
-        Outer iterations; few of them act as early stopping, and validation may choose.
+        Outer iterations; few of them act as early stopping; choose the number by validation.
     tol : float
         Stop when the objective falls by less than this share of itself.
     kernel : callable or "precomputed", optional
@@ -194,7 +194,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         "precomputed", X is the matrix of kernels with the training rows. The penalty is that of the
         functions, |K^(1/2) Z|_tr; W_ then has one row per training row. Memory is O(n^2).
     options : AlternatingOptions, optional
-        Everything else about the solver; its max_iter, tol, intercept and progress are those above.
+        Everything else about the solver; the parameters above replace its max_iter, tol, intercept
+        and progress.
     random_state : int, RandomState, Generator or None
         Where the start comes from.
     verbose : bool
@@ -207,8 +208,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     intercept_ : (L,) array
         Zeros without an intercept.
     threshold_ : float
-        Value of x^T W h + intercept from which on a label is positive: 0.5 for the squared loss,
-        whose labels are 0 and 1, and 0 for losses on signs. Scores have it taken off.
+        Value of x^T W h + intercept above which a label is positive: 0.5 for the squared loss,
+        whose labels are 0 and 1, and 0 for losses on signs. It is subtracted from the scores.
     classes_ : array
         The classes of a vector; ``array([0, 1])`` for a label matrix (-1 and 1 if it holds those).
     certificate_ : FactorCertificate or None
@@ -221,13 +222,13 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     unobserved_labels_ : int array
         Labels without any observed entry.
     label_names_ : pandas Index or None
-        Columns of a DataFrame of labels; predictions are DataFrames then.
+        Columns of a DataFrame of labels; predictions are then DataFrames.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
     Notes
     -----
-    `GridSearchCV` with a number for `cv` looks at y, and NaN in it makes scikit-learn warn of a
+    `GridSearchCV` with a number for `cv` looks at y, and NaN in it makes scikit-learn warn about a
     cast; pass ``cv=KFold(5)``, or use `EntrySplit` to hold out entries instead of rows.
 
     Examples
@@ -277,7 +278,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         y : (n, L) array, DataFrame or sparse matrix of 0/1, or (n,) classes
             NaN (pandas' NA, None) is a missing label, 0 never is. A sparse matrix is full.
         mask : (n, L) boolean array or sparse matrix, optional
-            Which entries of y are observed: the way to missing labels in a sparse matrix.
+            Which entries of y are observed; the only way to mark missing labels in a sparse matrix.
 
         Returns
         -------

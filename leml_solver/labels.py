@@ -1,4 +1,4 @@
-"""Which labels are known and what they are: one representation of every way of handing them in."""
+"""Which labels are known and what they are: one representation for every way to pass them in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Pattern:
 class ObservedEntries:
     """Entries sorted by row, with the order that sorts them by label.
 
-    Weights are None where each is one.
+    `weights` is None if they are all one.
     """
 
     by_row: Pattern
@@ -51,7 +51,7 @@ class Labels:
     """An (n, L) label matrix, fully known or known at some entries.
 
     Build it with `full`, `with_missing`, `masked` or `observed`. Exactly one of `complete` (a CSR
-    matrix or an array; an entry not stored is 0) and `entries` is there.
+    matrix or an array; an entry not stored is 0) and `entries` is set.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Labels:
         rows, columns : (m,) integer arrays
             Point and label of each entry; an entry may be listed more than once.
         values : (m,) array
-            The labels there.
+            The labels at those entries.
         shape : (int, int)
             (n, L), which may be larger than any row and column listed.
         weights : (m,) array, optional

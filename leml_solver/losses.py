@@ -1,7 +1,7 @@
 """Losses, entry by entry: values, derivatives, conjugates and the constants the bounds need.
 
-A loss of one's own derives from `Loss`; solvers, certificates, cvxpy, population risks and bounds
-ask the loss, never its class.
+A loss of your own derives from `Loss`; solvers, certificates, cvxpy, population risks and bounds
+ask the loss and never test its class.
 
 Paper: Table 1.
 """
@@ -25,7 +25,7 @@ class Loss(ABC):
 
     A loss must have a `name`, a `curvature`, values, derivatives and a conjugate.  The defaults of
     the rest are right for a conjugate that is finite everywhere, and claim no constant.
-    `leml_theory.checks.check_loss` measures whether a loss is what it says.
+    `leml_theory.checks.check_loss` measures whether a loss has the properties it claims.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ class Logistic(Loss):
         p = -y * u
         inside = (p >= 0) & (p <= 1)
         q = np.clip(p, 0.0, 1.0)
-        # log1p keeps the digits of a small q, without which the dual bound is above the minimum
+        # log1p keeps the digits of a small q, without which the dual bound could exceed the minimum
         return np.where(inside, xlogy(q, q) + xlog1py(1 - q, -q), np.inf)
 
     def clip_dual(self, y: Array, u: Array) -> Array:

@@ -56,7 +56,7 @@ class MultiLabelMetrics:
     hamming : float
         Share of observed entries on the wrong side of the threshold.
     auc : float
-        Area under the ROC curve of a row's labels, averaged over rows; NaN if nowhere defined.
+        Area under the ROC curve of a row's labels, averaged over rows; NaN if no row defines it.
     n_rows, n_auc_rows : int
         Rows with an observed entry, and rows with a positive and a negative one.
     n_observed : int
@@ -304,7 +304,7 @@ class _Tally:
         self.rows = self.auc_rows = self.observed = self.errors = 0
 
     def add(self, precision: Array, auc: Array, counts: Array) -> None:
-        """Take in the rows of one block."""
+        """Add the rows of one block."""
         seen, ranked = counts[:, 0] > 0, ~np.isnan(auc)
         self.precision += precision[seen].sum(axis=0)
         self.auc += float(auc[ranked].sum())

@@ -132,7 +132,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     header = _header(arrays.pop("header", None), path)
     if header.get("sha256") != _digest(header, arrays):
         raise ModelFileError(
-            f"{path}: the checksum does not fit; the file is damaged, copy it again."
+            f"{path}: the checksum does not match; the file is damaged, copy it again."
         )
     try:
         return _restored(header, arrays)
@@ -153,7 +153,7 @@ def _plain(value: Any, name: str) -> NDArray[Any]:
 
 
 def _scalar(value: Any) -> Any:
-    """Return numpy scalars as Python's own."""
+    """Return numpy scalars as plain Python numbers."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -219,7 +219,7 @@ def _header(text: NDArray[Any] | None, path: Any) -> dict[str, Any]:
     if header.get("version") != FORMAT_VERSION:
         raise ModelFileError(
             f"{path}: written in format version {header.get('version')!r}, this program reads "
-            f"{FORMAT_VERSION}; use the program's version that wrote it."
+            f"{FORMAT_VERSION}; use the version of the program that wrote it."
         )
     return header
 
@@ -252,7 +252,7 @@ def _check_shapes(model: Model, kinds: tuple[str, ...]) -> None:
     if model.target_kind_ not in kinds or not all(
         isinstance(getattr(model, key), int | float) for key in _NUMBERS
     ):
-        raise ValueError("the header's facts are of the wrong kind")
+        raise ValueError("the header holds values of the wrong type")
     if model.H_.shape != (L, k) or model.intercept_.shape != (L,) or d != model.n_features_in_:
         raise ValueError(f"W is {(d, k)}, H {model.H_.shape}, intercept {model.intercept_.shape}")
     if any(array.dtype.kind != "f" for array in (model.W_, model.H_, model.intercept_)):

@@ -29,7 +29,7 @@ class Problem:
     """The weighted sum of losses over observed entries, as a function of Z (d, L).
 
     Both solvers take it: `minimise` over a ball, `fit_problem` with a penalty. What only one of
-    them needs, such as the list of entries, is made when it is first asked for.
+    them needs, such as the list of entries, is computed when it is first needed.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Problem:
         entries, which may be repeated (sampling with replacement) and weighted. {0, 1} is turned
         into {-1, +1} for a binary loss.
     labels_per_point : float or None
-        s, by which (times n) the risk is normalised; None means total weight over n.
+        s, the risk being the objective over n s; None means the total weight over n.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Problem:
         return cls(loss, X, Labels.with_missing(Y), labels_per_point)
 
     def astype(self, dtype: str | None) -> Problem:
-        """Return the problem with features in single or double precision; None keeps theirs."""
+        """Return the problem with features in single or double precision; None changes nothing."""
         if dtype is None or self.features.dtype == dtype:
             return self
         return Problem(self.loss, self.features.astype(dtype), self.labels, self.labels_per_point)
@@ -156,7 +156,7 @@ class Problem:
 
     @cached_property
     def largest_count(self) -> int:
-        """Number of entries of the label observed most."""
+        """Number of entries of the most observed label."""
         return int(np.bincount(self.columns).max())
 
     @cached_property
@@ -274,7 +274,7 @@ def _checked_loss(loss: Any) -> Loss:
 
 
 def _checked_features(X: Any) -> Any:
-    """Return X as a contiguous array or a CSR matrix, in float32 if it is that and else float64."""
+    """Return X as a contiguous array or a CSR matrix, in float32 if X is, else in float64."""
     X = X.tocsr() if sp.issparse(X) else X
     dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
     if not sp.issparse(X):

@@ -1,4 +1,4 @@
-"""What a solver returns: a point, what it proves about it, and what to do next."""
+"""What a solver returns: a point, what is proved about it, and what to do next."""
 
 from __future__ import annotations
 

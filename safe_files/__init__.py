@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, locks that end with their process, and disk errors.
+"""Files that exist whole or not at all, locks that end with their process, and disk errors.
 
 Nothing here depends on the operating system: it works on Windows as well.
 """
@@ -18,8 +18,8 @@ __all__ = ["LockedError", "disk_error_text", "locked", "sync_folder", "write_tex
 _REMEDIES = {
     errno.ENOSPC: "The disk is full: free space and run the same command again.",
     errno.EDQUOT: "Your disk quota is used up: free space and run the same command again.",
-    errno.EFBIG: "A limit on file sizes was met (`ulimit -f`): raise it and run the same command "
-    "again.",
+    errno.EFBIG: "A limit on file sizes was reached (`ulimit -f`): raise it and run the same "
+    "command again.",
     errno.EACCES: "Choose a folder that you may write to.",
     errno.EPERM: "Choose a folder that you may write to.",
     errno.EROFS: "Choose a folder that can be written to.",
@@ -27,7 +27,7 @@ _REMEDIES = {
 
 
 class LockedError(RuntimeError):
-    """A lock that another process, or another part of this one, holds."""
+    """The lock is held by another process, or by another part of this one."""
 
 
 def disk_error_text(action: str, error: OSError) -> str:
@@ -48,8 +48,8 @@ def disk_error_text(action: str, error: OSError) -> str:
 def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file beside `path` that takes its place once it is written, closed and on the disk.
 
-    The file beside it is called ``.NAME.`` and some random letters. After an error it is gone, and
-    `path` is what it was before; after a kill it may be left.
+    The file beside it is called ``.NAME.`` followed by random letters. After an error it is removed
+    and `path` is unchanged; after a kill it may remain.
     """
     target = Path(path)
     descriptor, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -68,7 +68,7 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a UTF-8 file that is there whole or not at all."""
+    """Write a UTF-8 file that exists whole or not at all."""
     with written_aside(path) as file:
         file.write(text.encode())
 
@@ -86,14 +86,14 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def locked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold the lock of a file meanwhile; the system releases it when the process ends or dies.
+    """Hold the lock of a file within the context; the system releases it if the process dies.
 
     Raises
     ------
     LockedError
-        At once if somebody else holds it.
+        At once if another process holds it.
     OSError
-        If the file cannot be made or its disk has no locks.
+        If the file cannot be created or its disk has no locks.
     """
     from filelock import FileLock, Timeout
 

@@ -1,7 +1,7 @@
 """Laws of the feature vector x, with exact moments and sums whose cost does not depend on n.
 
-A law of one's own derives from `FeatureLaw` and says what it knows of itself; risks, bounds and
-Rademacher averages ask the law, never its class.
+A law of your own derives from `FeatureLaw` and states what it knows about itself; risks, bounds
+and Rademacher averages ask the law and never test its class.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from argument_checks import (
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-# Rows drawn at once where a sum has to be simulated point by point: bounds the memory, not the law.
+# Rows drawn at once where a sum has to be simulated point by point: it bounds the memory only.
 _CHUNK = 1 << 16
 # Rademacher vectors are enumerated up to 2^14 points.
 _LARGEST_CUBE = 14
@@ -35,7 +35,7 @@ _LARGEST_CUBE = 14
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    r"""What a bound may ask of the law of x.
+    r"""What a bound may need to know about the law of x.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class Moments:
         :math:`\sigma_1 = |E xx^T|_2`.
     proxy : float or None
         An :math:`\eta^2` with :math:`E\cosh\langle x, v\rangle \le \exp(\eta^2|v|^2/2)` for all v:
-        the sub-Gaussian proxy of the symmetrised x.  None when there is none.
+        the sub-Gaussian proxy of the symmetrised x.  None if there is none.
     radius : float
-        Almost-sure bound of :math:`|x|`, infinity when there is none.
+        Almost-sure bound on :math:`|x|`, infinity if there is none.
     centred : bool
         Whether :math:`E x = 0`.
 
@@ -98,14 +98,14 @@ class FeatureLaw(ABC):
 
     A law must have `n_features`, the dimension d, and `sample`.  The rest has defaults that claim
     nothing or follow from `moments`; what a law does not know is sampled where it is needed.
-    `leml_theory.checks.check_law` measures whether a law is what it says.
+    `leml_theory.checks.check_law` measures whether a law has the properties it claims.
 
     Attributes
     ----------
     kind : {"gaussian", "rademacher", "other"}
         Whether x is a centred Gaussian, a vector of independent signs over sqrt(d), or neither.
     symmetric : bool
-        Whether x and -x have one law, so that sums and signed sums have one law too.
+        Whether x and -x have the same law, so that sums and signed sums do too.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class FeatureLaw(ABC):
     kind: str = "other"
     symmetric: bool = False
 
-    # For the type checker only: a field of a dataclass would take the property for its default.
+    # For the type checker only: a dataclass would take the property for the field's default.
     if TYPE_CHECKING:
 
         @property
@@ -153,7 +153,7 @@ class FeatureLaw(ABC):
 
     @property
     def support(self) -> Support | None:
-        """All values of x; None when they are too many or a continuum."""
+        """All values of x; None when there are too many or a continuum of them."""
         return None
 
     @abstractmethod
@@ -163,8 +163,8 @@ class FeatureLaw(ABC):
     def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
         """Draw V, shape (d, L): column l is the signed sum of counts[l] independent points.
 
-        Point by point here, so that the cost grows with sum(counts); a law that knows its sums
-        does better.
+        This default works point by point, so its cost grows with sum(counts); a law that knows the
+        distribution of its sums does better.
         """
         checked, source = _check_counts(counts), generator(rng)
         sums = np.zeros((checked.size, self.n_features))
@@ -178,7 +178,7 @@ class FeatureLaw(ABC):
 
 
 def _check_counts(counts: Counts) -> Counts:
-    """Return `counts` as a vector of whole numbers that are not negative."""
+    """Return `counts` as a vector of non-negative whole numbers."""
     array = np.asarray(counts)
     if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(
@@ -239,7 +239,7 @@ class IsotropicGaussian(FeatureLaw):
         return generator(rng).normal(scale=math.sqrt(self._variance), size=size)
 
     def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
-        """Draw V = G diag(sqrt(counts)), shape (d, L), at a cost free of n."""
+        """Draw V = G diag(sqrt(counts)), shape (d, L), at a cost independent of n."""
         scales = np.sqrt(self._variance * _check_counts(counts))
         noise = generator(rng).normal(size=(self.n_features, scales.size))
         return np.asarray(noise * scales)
@@ -290,7 +290,7 @@ class AnisotropicGaussian(FeatureLaw):
         return generator(rng).normal(size=size) * np.sqrt(self.spectrum)
 
     def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
-        """Draw V = S^(1/2) G diag(sqrt(counts)), shape (d, L), at a cost free of n."""
+        """Draw V = S^(1/2) G diag(sqrt(counts)), shape (d, L), at a cost independent of n."""
         scales = np.sqrt(_check_counts(counts))
         noise = generator(rng).normal(size=(self.n_features, scales.size))
         return np.sqrt(self.spectrum)[:, None] * noise * scales
@@ -340,7 +340,7 @@ class RademacherVectors(FeatureLaw):
         return np.asarray((2.0 * signs - 1) / math.sqrt(self.n_features))
 
     def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
-        """Draw V, whose entries are centred binomials over sqrt(d), at a cost free of n."""
+        """Draw V, whose entries are centred binomials over sqrt(d), at a cost independent of n."""
         sums = _sign_sums(_check_counts(counts), self.n_features, generator(rng))
         return sums / math.sqrt(self.n_features)
 
@@ -393,13 +393,13 @@ class RankOne(FeatureLaw):
         return np.outer(signs, self.direction)
 
     def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
-        """Draw V = mu v^T with v_l a sum of counts[l] signs, at a cost free of n."""
+        """Draw V = mu v^T with v_l a sum of counts[l] signs, at a cost independent of n."""
         return np.outer(self.direction, _sign_sums(_check_counts(counts), 1, generator(rng))[0])
 
 
 @dataclass(frozen=True, slots=True)
 class NonNegative(FeatureLaw):
-    r"""x = |g|/sqrt(d) with g standard normal: a negative control, as counts and frequencies are.
+    r"""x = |g|/sqrt(d) with g standard normal, non-negative as counts are: a negative control.
 
     Notes
     -----
@@ -448,7 +448,7 @@ class NonNegative(FeatureLaw):
 
 @dataclass(frozen=True, slots=True)
 class HeavyTailed(FeatureLaw):
-    """Independent Student coordinates scaled to E|x|^2 = 1: a negative control without any proxy.
+    """Independent Student coordinates scaled to E|x|^2 = 1: a negative control with no proxy.
 
     Parameters
     ----------
@@ -494,8 +494,8 @@ class HeavyTailed(FeatureLaw):
 class RareOutlier(FeatureLaw):
     """x in R^1 is `typical`, but -`outlier` with a small `probability`: breaks Theorem 3 as stated.
 
-    With E|x|^2 about 1 and the linear loss, one outlier in n points turns the minimiser round, and
-    it comes more often than a sub-Gaussian tail would have it.
+    With E|x|^2 about 1 and the linear loss, one outlier in n points reverses the minimiser, and
+    outliers come more often than a sub-Gaussian tail would allow.
 
     Paper: Theorem 3.
 
@@ -528,7 +528,7 @@ class RareOutlier(FeatureLaw):
 
     @property
     def moments(self) -> Moments:
-        """Exact moments; a bounded x has its squared radius for a proxy."""
+        """Exact moments; the squared radius of a bounded x is a proxy."""
         second = (1 - self.probability) * self.typical**2 + self.probability * self.outlier**2
         radius = max(self.typical, self.outlier)
         return Moments(second, second, radius**2, radius, centred=self.mean == 0)
@@ -550,7 +550,7 @@ class RareOutlier(FeatureLaw):
         return np.where(rare, -self.outlier, self.typical)
 
     def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
-        """Draw V from the numbers of outliers and of signs, at a cost free of n."""
+        """Draw V from the numbers of outliers and of signs, at a cost independent of n."""
         checked = _check_counts(counts)
         rare = generator(rng).binomial(checked, self.probability)
         sums = _sign_sums(checked - rare, 1, rng) * self.typical

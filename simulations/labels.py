@@ -1,7 +1,7 @@
 """Models of the labels given the features.
 
-A model of one's own derives from `LabelModel` and says what it knows of itself; population risks
-ask the model, never its class.
+A model of your own derives from `LabelModel` and states what it knows about itself; population
+risks ask the model and never test its class.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class LabelModel(ABC):
     kind: str = "other"
     binary: bool = False
 
-    # For the type checker only: a field of a dataclass would take the property for its default.
+    # For the type checker only: a dataclass would take the property for the field's default.
     if TYPE_CHECKING:
 
         @property
@@ -112,10 +112,10 @@ class LabelModel(ABC):
         return None
 
     def sum_sampler(self, features: FeatureLaw) -> SumSampler | None:
-        """Return what draws sum_i y_i x_i e_l^T, each point showing one label, at a cost free of n.
+        """Return a function that draws sum_i y_i x_i e_l^T at a cost independent of n.
 
-        It takes the number of points that show each label and a generator.  None when there is no
-        such way.
+        Each point shows one label.  The function takes the number of points that show each label
+        and a generator.  None if there is no such function.
         """
         del features
         return None
@@ -220,7 +220,7 @@ class Planted(LabelModel):
     r"""Labels in {-1, 1} that agree with the sign of the first feature with probability (1+rho)/2.
 
     With Rademacher features r/sqrt(d) and the linear loss the population minimiser is a multiple
-    of :math:`e_1 1^T`, and for s = 1 the empirical one depends on a matrix of binomials only.
+    of :math:`e_1 1^T`, and for s = 1 the empirical one depends only on a matrix of binomials.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class Planted(LabelModel):
             )
 
     def label_sums(self, n_features: int, counts: Counts, rng: np.random.Generator) -> Array:
-        """Draw sum_i y_i x_i e_l^T for Rademacher features and s = 1, at a cost free of n.
+        """Draw sum_i y_i x_i e_l^T for Rademacher features and s = 1 at a cost independent of n.
 
         Parameters
         ----------
@@ -417,7 +417,7 @@ def prediction_scales(S: Array, Z: Array) -> Array:
 
 
 def _predictions(X: Array, Z: Array, rows: Counts, columns: Counts) -> Array:
-    """Return <x_i, z_l> at the entries, choosing the cheaper of two equal ways."""
+    """Return <x_i, z_l> at the entries, choosing the cheaper of two equivalent ways."""
     if X.shape[1] != Z.shape[0]:
         raise ValueError(f"`Z` must have one row per feature ({X.shape[1]}), got shape {Z.shape}.")
     if rows.size * 4 > X.shape[0] * Z.shape[1]:
@@ -468,7 +468,7 @@ def shared_coefficients(n_features: int, n_labels: int, rng: np.random.Generator
 
 
 def independent_coefficients(n_features: int, n_labels: int, rng: np.random.Generator) -> Array:
-    """Draw independent predictors, one a label: a full-rank Gaussian with |Z|_F = sqrt(d L).
+    """Draw independent predictors, one per label: a full-rank Gaussian with |Z|_F = sqrt(d L).
 
     Examples
     --------

@@ -23,7 +23,7 @@ Counts = NDArray[np.int64]
 
 
 class Entries(NamedTuple):
-    """Distinct observed entries; an entry seen twice stands once, with weight 2.
+    """Distinct observed entries; an entry seen twice is listed once, with weight 2.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Observation(Protocol):
 
     @property
     def labels_per_point(self) -> float:
-        """Expected number s of observed labels a point: risks are sums divided by n s."""
+        """Expected number s of observed labels per point; risks are sums divided by n s."""
 
     @property
     def fixed(self) -> bool:
@@ -71,7 +71,7 @@ class Observation(Protocol):
         """Draw the observed entries of n points."""
 
     def counts(self, n: int, rng: np.random.Generator) -> Counts:
-        """Draw how often each label is met when every point shows one slot, shape (L,)."""
+        """Draw how often each label occurs when every point shows one slot, shape (L,)."""
 
 
 def _merge(rows: Counts, columns: Counts, n_labels: int) -> Entries:
@@ -87,7 +87,7 @@ def _slot_counts(n: int, probabilities: Array, rng: np.random.Generator) -> Coun
 
 @dataclass(frozen=True, slots=True)
 class UniformLabels:
-    """`labels_per_point` labels a point, uniformly, with or without replacement.
+    """`labels_per_point` labels per point, drawn uniformly, with or without replacement.
 
     Paper: Section 4.
 
@@ -139,13 +139,13 @@ class UniformLabels:
         return _merge(rows, columns.ravel(), self.n_labels)
 
     def counts(self, n: int, rng: np.random.Generator) -> Counts:
-        """Draw how often each label is met when every point shows one slot."""
+        """Draw how often each label occurs when every point shows one slot."""
         return _slot_counts(n, self.probabilities, rng)
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedLabels:
-    """`labels_per_point` labels a point drawn from any law, always with replacement.
+    """`labels_per_point` labels per point, drawn from any law, always with replacement.
 
     Without replacement the marginals would no longer be the given law.
 
@@ -191,7 +191,7 @@ class WeightedLabels:
         return _merge(rows, columns, self.n_labels)
 
     def counts(self, n: int, rng: np.random.Generator) -> Counts:
-        """Draw how often each label is met when every point shows one slot."""
+        """Draw how often each label occurs when every point shows one slot."""
         return _slot_counts(n, self.probabilities, rng)
 
 
@@ -219,7 +219,7 @@ class BernoulliEntries:
 
     @property
     def labels_per_point(self) -> float:
-        """Expected number of observed labels a point."""
+        """Expected number of observed labels per point."""
         return self.rate * self.n_labels
 
     @property
@@ -239,7 +239,7 @@ class BernoulliEntries:
         return Entries(rows, columns, np.ones(rows.size))
 
     def counts(self, n: int, rng: np.random.Generator) -> Counts:
-        """Draw how often each label is met when every point shows one slot."""
+        """Draw how often each label occurs when every point shows one slot."""
         return _slot_counts(n, self.probabilities, rng)
 
 
@@ -267,6 +267,6 @@ def heavy_label(n_labels: int, share: float) -> tuple[float, ...]:
     (0.5, 0.125, 0.125, 0.125, 0.125)
     """
     if positive_integer(n_labels, "n_labels") < 2:
-        raise ValueError(f"`n_labels` must be at least 2 beside a heavy label, got {n_labels}.")
+        raise ValueError(f"`n_labels` must be at least 2, one heavy and one other, got {n_labels}.")
     rest = (1 - open_probability(share, "share")) / (n_labels - 1)
     return (float(share), *([rest] * (n_labels - 1)))

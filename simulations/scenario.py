@@ -47,7 +47,7 @@ class Sample:
 
     def problem(self, loss: Loss | str) -> Problem:
         """Return the empirical risk of the sample, which both solvers of `leml_solver` take."""
-        from leml_solver import Labels, Problem  # only here: to simulate needs no solver
+        from leml_solver import Labels, Problem  # only here: simulating needs no solver
 
         shape = (self.X.shape[0], self.n_labels)
         labels = Labels.observed(self.rows, self.columns, self.values, shape, self.weights)
@@ -56,7 +56,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """A synthetic world: x from `features`, y given x from `labels`, seen as `observation` says.
+    """A synthetic world: x from `features`, y given x from `labels`, seen through `observation`.
 
     Examples
     --------
@@ -109,9 +109,9 @@ class Scenario:
     def label_sums(self, n: int, rng: np.random.Generator) -> Array:
         """Draw V = sum over observed entries of w y x e_l^T, shape (d, L).
 
-        It is all that the linear loss asks of a sample.  With one label per point the cost is free
-        of n where the label model knows how, as planted labels do, and all-ones labels with a
-        symmetric law of x.
+        It is all that the linear loss needs of a sample.  With one label per point the cost does
+        not depend on n if the label model has a `sum_sampler`, as planted labels have, and all-ones
+        labels with a symmetric law of x.
         """
         if self.observation.fixed and self.observation.labels_per_point == 1:
             draw = self.labels.sum_sampler(self.features)

@@ -1,4 +1,4 @@
-"""Scores and true labels in blocks of rows: n x L numbers are looked at, never held."""
+"""Scores and true labels in blocks of rows: never all n x L of them at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from argument_checks import positive_integer
 __all__ = ["BlockScores", "Scores", "TrueLabels", "as_scores", "row_blocks", "threaded", "top_k"]
 
 Array = NDArray[Any]
-# The threads of BLAS and of the compiled loops change places once per block, so blocks are not
+# The threads of BLAS and of the compiled loops alternate once per block, so blocks are not
 # small: 32 MiB was twice as fast as 8 MiB on two busy cores.
 BLOCK_BYTES = 32 * 2**20
 _THREADED = 2**18  # scores
@@ -46,7 +46,7 @@ class BlockScores:
 
 
 def as_scores(scores: Any) -> Scores:
-    """Return scores to be had block by block, from such scores or from a matrix."""
+    """Return scores that come block by block, from such scores or from a matrix."""
     if hasattr(scores, "block"):
         return scores  # type: ignore[no-any-return]
     values = np.asarray(scores)
@@ -177,7 +177,7 @@ def top_k(scores: Array | Scores, k: int) -> tuple[NDArray[np.int64], Array]:
 
 
 def threaded(function: Callable[..., None]) -> Callable[..., None]:
-    """Compile a loop over the rows of its first argument twice; threads run where they pay."""
+    """Compile a loop over the rows of its first argument twice; threads run where they pay off."""
     alone = numba.njit(cache=True)(function)
     together = numba.njit(cache=True, parallel=True)(function)
 
@@ -207,7 +207,7 @@ def _select_rows(block: Array, labels: Array, values: Array) -> None:
     for i in numba.prange(block.shape[0]):
         for label in range(k):
             insert(values[i], labels[i], label, block[i, label], label)
-        worst = values[i, k - 1]  # in a register: nearly every label is turned away by it
+        worst = values[i, k - 1]  # in a register: it turns nearly every label away
         for label in range(k, block.shape[1]):
             if block[i, label] > worst:
                 insert(values[i], labels[i], k, block[i, label], label)

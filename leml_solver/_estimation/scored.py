@@ -1,7 +1,7 @@
 """What all estimators share: scores of rows and labels, made block by block, and answers from them.
 
 `ScoredEstimator` is the base class of everything with scores. `LabelClassifier` adds, as a mixin
-before it, what makes classes and labels of scores.
+before it, what turns scores into classes and labels.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Array = NDArray[Any]
 class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator with a score for each row and label.
 
-    A subclass offers `_checked` and `_block_scores`; its `fit` calls a method that calls
+    A subclass provides `_checked` and `_block_scores`; its `fit` calls a method that calls
     `_check_targets` first and `_keep_targets` last.
     """
 
@@ -61,7 +61,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
         return self._block_scores(checked).block(0, checked.shape[0])
 
     def _framed(self, values: Array, X: Any) -> Any:
-        """Return a DataFrame if the labels were one, with the rows' names of X if it has some."""
+        """Return a DataFrame if the labels were one, with the row names of X if it has any."""
         if self.label_names_ is None:
             return values
         from pandas import DataFrame
@@ -69,7 +69,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
         return DataFrame(values, index=getattr(X, "index", None), columns=self.label_names_)
 
     def _check_targets(self, X: Any, targets: Targets) -> None:
-        """Raise unless X and y have as many rows, and warn of labels without an observed entry."""
+        """Raise unless X and y have equally many rows; warn of labels without an observed entry."""
         if X.shape[0] != targets.n_rows:
             raise ValueError(
                 f"`X` and `y` must have one row per point, got {X.shape[0]} and {targets.n_rows}."
@@ -81,11 +81,11 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
                 f"{count} labels have no observed entry (columns {shown}{', ...' * (count > 5)}); "
                 "their scores mean nothing. They are listed in `unobserved_labels_`.",
                 UserWarning,
-                stacklevel=4,  # who called `fit`, which calls a method that calls this
+                stacklevel=4,  # the caller of `fit`, which calls a method that calls this
             )
 
     def _keep_targets(self, targets: Targets) -> None:
-        """Store how the labels were given, for the way back."""
+        """Store how the labels were given, so that answers can have the same form."""
         self.target_kind_, self.sparse_output_ = targets.kind, targets.sparse
         self.label_names_ = targets.names
         if targets.classes is not None:
@@ -93,7 +93,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    """Whether the loss has a probability for each score; says which loss has."""
+    """Whether the loss gives probabilities; if not, the error names the one that does."""
     loss = getattr(estimator, "loss", None)
     if getattr(loss, "name", loss) != "logistic":
         raise AttributeError(
@@ -104,9 +104,9 @@ def _has_probabilities(estimator: Any) -> bool:
 
 
 class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
-    """Classes and labels from the scores of a `ScoredEstimator`, which stands after it.
+    """Classes and labels from the scores of a `ScoredEstimator`, the base class after it.
 
-    The scores have the threshold taken off: a label is predicted where they are above 0.
+    The threshold is subtracted from the scores: a label is predicted where they are above 0.
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -170,7 +170,7 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         return (labels, scores) if return_scores else labels
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return accuracy: the share of rows whose observed labels are all predicted rightly.
+        """Return accuracy: the share of rows whose observed labels are all predicted correctly.
 
         That is scikit-learn's convention, and strict; see `leml_solver.model_selection` for others.
         """

@@ -1,4 +1,4 @@
-"""What a user hands in as y, in the form that the solver takes and that answers go back to."""
+"""What a user passes as y, as the solver takes it, with what gives answers the same form."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Targets:
     classes : array or None
         Sorted classes; of a matrix of classes, the two values of its entries; None for numbers.
     rows : array or None
-        The rows that have a label at all, where a vector leaves some out.
+        The rows that have a label, if a vector has missing ones.
     sparse : bool
         Whether the matrix was sparse, so that predictions are too.
     names : pandas Index or None
-        Columns of a DataFrame, which predictions take over.
+        Columns of a DataFrame, which predictions keep.
     """
 
     labels: Labels

@@ -33,7 +33,7 @@ def certify(problem: Problem, ball: Ball, Z: Array, dual: Array | None = None) -
     problem, ball
         What was to be minimised, and where.
     Z : (d, L) array
-        The point to judge.
+        The point to certify.
     dual : (m,) array, optional
         Dual candidate, one number per entry without its weight; the derivative of the loss at Z
         if not given. Any finite numbers are valid; good ones make the bound tight.
@@ -89,11 +89,11 @@ def dual_bound(problem: Problem, ball: Ball, dual: Array) -> float:
 
 def _largest(bound: Callable[[float], float], low: float, high: float) -> float:
     """Return (nearly) the largest value of a concave function of a scale in [low, high]."""
-    # A candidate that is good at all is best near t = 1; every t gives a true bound.
+    # A good candidate is best near t = 1; every t gives a valid bound.
     high = min(high, 2.0)
     values = {t: bound(t) for t in {low, min(1.0, high)}}
     if low < high:
-        # The vertex of a parabola is exact for the two squared losses and a second, narrow one
+        # The vertex of one parabola is exact for the two squared losses; a second, narrower one
         # is enough for the others.
         for width in (0.5 * (high - low), 0.05 * (high - low)):
             best = max(values, key=lambda t: values[t])
@@ -120,7 +120,7 @@ def _conjugate_from_above(problem: Problem, u: Array) -> float:
     u = problem.loss.clip_dual(y, u)
     terms = weights * problem.loss.conjugate(y, u)
     size = np.abs(terms) + weights * np.abs(u) * (np.abs(y) + np.abs(u))
-    # Each term is a few roundings of `size`; numpy adds pairwise, in blocks of 16 sums.
+    # Each term is off by a few roundings of `size`; numpy adds pairwise, in blocks of 16 sums.
     return float(terms.sum() + (32 + math.log2(terms.size)) * _EPS * size.sum())
 
 

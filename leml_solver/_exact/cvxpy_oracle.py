@@ -1,4 +1,4 @@
-"""The same problems by cvxpy: slow, general, and written by others, so an oracle for our engine."""
+"""The same problems solved by cvxpy: slow, general and independent, so a check on our engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class OracleAnswer:
-    """What cvxpy found: a feasible Z, a dual number an entry, and its iteration count."""
+    """What cvxpy found: a feasible Z, one dual number per entry, and its iteration count."""
 
     Z: Array
     dual: Array | None
@@ -56,7 +56,7 @@ def minimise_by_cvxpy(
     >>> minimise_by_cvxpy(problem, FrobeniusBall(radius=10.0)).Z.round(4)
     array([[1.]])
     """
-    cp: Any = import_module("cvxpy")  # takes a second, so only here
+    cp: Any = import_module("cvxpy")  # takes a second to import
     d, L = problem.shape
     chosen = solver or ("CLARABEL" if d * L <= _CLARABEL_LARGEST else "SCS")
     Z = cp.Variable((d, L))
@@ -66,7 +66,7 @@ def minimise_by_cvxpy(
     program = cp.Problem(cp.Minimize(objective), [*links, norm <= ball.radius])
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "inaccurate" is judged by our certificate
+            warnings.simplefilter("ignore")  # our certificate measures how "inaccurate"
             program.solve(solver=chosen, **(options or SOLVERS[chosen]))
     except cp.error.SolverError:
         return OracleAnswer(np.zeros((d, L)), None, 0, False)
@@ -87,10 +87,10 @@ def _answer(
 
 
 def _predictions(problem: Problem, Z: Any) -> tuple[Any, list[Any]]:
-    """Return the predictions, one an entry, and the constraints that define them.
+    """Return the predictions, one per entry, and the constraints that define them.
 
-    The plain expression is the fastest for cvxpy; a loss with a kink needs the multiplier of a
-    constraint of its own for a dual candidate.
+    The plain expression is the fastest for cvxpy; for a loss with a kink the dual candidate is the
+    multiplier of a separate constraint.
     """
     cp: Any = import_module("cvxpy")
     if problem.is_full:

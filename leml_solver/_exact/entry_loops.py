@@ -1,4 +1,4 @@
-"""The compiled loops over observed entries, for masks so sparse that X Z would be wasted."""
+"""The compiled loops over observed entries, for masks too sparse to compute all of X Z."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Face(Protocol):
         """Return C T."""
 
     def solve(self, hessian: Hessian, step: float, ridge: float, right: Array) -> Array | None:
-        """Return T with (C + step * Hessian) T = right, tangent, or None if that is too large.
+        """Return T with (C + step * Hessian) T = right, tangent; None if the system is too large.
 
         `ridge`, relative to the largest number of the system, keeps it from being singular.
         """
@@ -142,7 +142,7 @@ class LowRank:
         return T.reshape(d, L)
 
     def _coordinates(self) -> NDArray[np.int64]:
-        """Positions of the tangent coordinates: the first k rows, then the rest of k columns."""
+        """Positions of the tangent coordinates: k rows, then the rest of the first k columns."""
         (d, L), k = self.Z.shape, self.rank
         every = np.arange(d * L).reshape(d, L)
         return np.concatenate([every[:k].ravel(), every[k:, :k].ravel()])

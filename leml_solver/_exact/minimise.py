@@ -35,9 +35,9 @@ def minimise(
     problem : Problem
         What to minimise.
     ball : TraceBall or FrobeniusBall
-        Where.
+        Where to minimise it.
     engine : {"certified", "cvxpy"}
-        Ours, for the losses with a derivative, or the oracle, for all.
+        Our own, for losses with a derivative, or cvxpy, for all losses.
     tol : float
         Relative gap to reach: gap over the objective at Z = 0.
     max_iter : int
@@ -73,7 +73,7 @@ def minimise(
         answer = _ask_oracle(problem, ball, tol)
     else:
         _require_smooth(problem)
-        # Small matrices are slower on many threads, and one thread gives equal bits anywhere.
+        # Small matrices are slower on many threads, and one thread gives the same bits everywhere.
         with one_blas_thread():
             Z = None if start is None else _checked_start(start, problem)
             answer = search_minimum(problem, ball, tol=tol, max_iter=max_iter, start=Z)
@@ -84,7 +84,7 @@ def minimise(
 
 
 def _require_smooth(problem: Problem) -> None:
-    """Refuse a loss with a kink, naming the engine that takes it."""
+    """Refuse a loss with a kink, naming the engine that accepts it."""
     if not problem.loss.smooth:
         raise ValueError(
             f"`engine` must be 'cvxpy' for the {problem.loss.name} loss, which has a kink, "
@@ -101,7 +101,7 @@ def _checked_start(start: Any, problem: Problem) -> np.ndarray[Any, np.dtype[np.
 
 
 def _ask_oracle(problem: Problem, ball: Ball, tol: float) -> EngineAnswer:
-    """Run cvxpy and judge its point with our certificate."""
+    """Run cvxpy and certify its point ourselves."""
     found = minimise_by_cvxpy(problem, ball)
     certificate = certify(problem, ball, found.Z, found.dual)
     status = Status.GAP_ABOVE_TOL if found.solved else Status.ENGINE_FAILED

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 # Largest memory, in numbers, spent on one Gram matrix per label.
 _GRAM_NUMBERS = 20_000_000
-# Size of all Gram matrices up to which they are cheap whatever the number of entries.
+# Total size of the Gram matrices up to which they are cheap for any number of entries.
 _SMALL_BLOCKS = 1_000_000
 # Smallest eigenvalue of X^T X, relative to the largest, at which its digits suffice.
 _WELL_CONDITIONED = 1e-8
@@ -186,7 +186,7 @@ def reduce(problem: Problem) -> tuple[Model, Array | None]:
 
 
 def _row_basis(X: Array) -> Array | None:
-    """Return an orthonormal basis (d, r) of the row space of X, or None when that is everything."""
+    """Return an orthonormal basis (d, r) of the row space of X, or None when it is all of R^d."""
     n, d = X.shape
     if n >= d:
         values = np.linalg.eigvalsh(X.T @ X)

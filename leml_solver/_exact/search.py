@@ -1,4 +1,4 @@
-"""Our engine: a first-order phase finds the face of the ball, semismooth Newton finds the digits.
+"""Our engine: a first-order phase finds the face of the ball, semismooth Newton the exact point.
 
 Three first-order phases, by what the objective allows: splitting for quadratics, second-order
 models of it (minimised over the ball by the same engine) when a Gram matrix per label is
@@ -34,12 +34,12 @@ _NEWTON_STEPS = 30
 _LONGEST = 1e4
 # A Newton step must cut the gap by this factor, or the face is not the right one yet.
 _NEWTON_CUT = 0.6
-# Where its steps descend, this fall of the value will do.
+# Where Newton steps descend, this decrease of the value is enough.
 _NEWTON_FALL = 1e-6
 _LENGTHS = (1.0, 0.3, 0.1)
 # A second-order model is minimised to this share of the gap.
 _INNER_SHARE = 0.05
-# Damping of a second-order model: its penalty on doubling Z, in gaps.
+# Damping of a second-order model: its penalty on doubling Z, in units of the gap.
 _DAMPING = 0.5
 # Rounds without halving the best gap after which the search has stalled.
 _PATIENCE = 25
@@ -82,7 +82,7 @@ class Search:
         return best
 
     def at(self, Z: Array) -> Point:
-        """Evaluate a feasible Z; the gap is against the linearised bound or the model's floor."""
+        """Evaluate a feasible Z; its gap is to the linearised bound or to the model's floor."""
         value, G = self.model.evaluate(Z)
         self.iterations += 1
         linear = float(np.vdot(G, Z)) + self.ball.radius * self.ball.dual_norm(G)
@@ -107,7 +107,7 @@ class Search:
         return point.Z - self.step * point.gradient, point
 
     def polish(self, Y: Array, point: Point, target: float) -> tuple[Array, Point]:
-        """Take Newton steps while they pay."""
+        """Take Newton steps while they cut the gap."""
         for _ in range(_NEWTON_STEPS):
             moved = None if point.gap <= target else self._newton(Y, point)
             if moved is None:
@@ -116,11 +116,11 @@ class Search:
         return Y, point
 
     def _newton(self, Y: Array, point: Point) -> tuple[Array, Point] | None:
-        """Return Y and its projection after Newton's step, or None if that does not pay."""
+        """Return Y and its projection after Newton's step, or None if that does not help."""
         face = face_of(self.ball, Y)
         phi = Y - face.Z + self.step * self.model.evaluate(face.Z)[1]
         change = newton_step(face, self.model.hessian(face.Z), phi, self.step)
-        # On a low-rank face a step that fails has the wrong rank, which no shorter one mends;
+        # On a low-rank face a failed step has the wrong rank, which a shorter one does not cure;
         # elsewhere it is a descent direction.
         is_round = isinstance(face, Round)
         for length in _LENGTHS if is_round else (1.0,):
@@ -203,7 +203,7 @@ def search_minimum(
 def _until_certified(
     problem: Problem, search: Search, basis: Array | None, Z: Array, tol: float
 ) -> EngineAnswer:
-    """Tighten the engine's own target until the certificate agrees, or rounding forbids."""
+    """Tighten the engine's own target until the certificate agrees, or rounding prevents it."""
     target = 0.5 * tol * problem.scale
     status = Status.STALLED
     for _ in range(3):

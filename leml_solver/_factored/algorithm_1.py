@@ -162,7 +162,7 @@ class GeneralLoss:
         self.W, self.H, self.b = saved
 
     def pull(self, V: Factor) -> Factor:
-        """Return D V, D the derivatives of the loss at Z = 0 with the sign changed."""
+        """Return D V, D the derivatives of the loss at Z = 0 with opposite sign."""
         return -self.entries.rows(self._first_slopes(V.dtype), V)
 
     def push(self, U: Factor) -> Factor:
@@ -185,7 +185,7 @@ class GeneralLoss:
         """Improve each row of H, and the intercept with it."""
         if self.plan.precondition:
             V = eigenvectors(gram(self.A))[1].astype(self.A.dtype)
-            self._transform(V, V)  # so that the diagonal of each label's Hessian says most of it
+            self._transform(V, V)  # so that the Hessian of each label is close to its diagonal
         penalties = np.full(self.A.shape[1], self.penalty)
         if self.b is None:
             self.H, _ = self._minimise(self._label_problem(self.A, penalties), self.H, self.H)

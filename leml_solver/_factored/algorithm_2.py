@@ -37,7 +37,7 @@ from leml_solver._linalg.threads import matmul
 Array = NDArray[np.float64]
 
 # Below this d an eigendecomposition of X^T X (about 10 d^3 operations) costs less than one outer
-# iteration of conjugate gradients on data worth the name; above, only a penalty path repays it.
+# iteration of conjugate gradients on data that are not tiny; above, only a penalty path repays it.
 FACTORISE_BELOW = 768
 
 
@@ -203,7 +203,7 @@ class FullSquared:
         self.A = point.A
 
     def _residual(self, M: Factor) -> Factor:
-        """Return minus the gradient in W, X^T (Y H - A M) - penalty W."""
+        """Return the negative gradient in W, X^T (Y H - A M) - penalty W."""
         right = self.centred(self.Y.times(self.H))
         right -= matmul(self.A, M)
         residual = self.features.adjoint(right)
@@ -249,7 +249,7 @@ class FullSquared:
         ).run(self.plan.cg_steps)
 
     def _column_residual(self, at: _Columns, curvature: Numbers) -> Factor:
-        """Return minus the gradient in some columns of W."""
+        """Return the negative gradient in some columns of W."""
         right = self.centred(self.Y.times(at.H))
         add_scaled(right, -curvature, at.A)
         residual = self.features.adjoint(right)

@@ -69,7 +69,7 @@ def norm_from_above(operator: Operator, rng: np.random.Generator) -> NormBound:
 
 
 def lanczos_excess(size: int, steps: int, block: int, probability: float) -> float:
-    r"""Return e such that lambda_1 <= Ritz value / (1 - e) but with the probability given.
+    r"""Return e such that lambda_1 <= Ritz value / (1 - e) except with the given probability.
 
     From one random start q steps of Lanczos miss by a share e with probability at most
     :math:`1.648 \sqrt{n} e^{-\sqrt{e}(2q-1)}` (Kuczynski and Wozniakowski 1992, Theorem 4.2); a
@@ -86,7 +86,7 @@ def _lanczos_bound(operator: Operator, rng: np.random.Generator) -> NormBound:
         square, size = (lambda V: operator.adjoint(operator.times(V))), L
     else:
         square, size = (lambda U: operator.times(operator.adjoint(U))), d
-    steps = min(_STEPS, size // _BLOCK)  # more would exceed the space
+    steps = min(_STEPS, size // _BLOCK)  # more would exceed the dimension
     ritz = _largest_ritz_value(square, size, steps, rng)
     excess = lanczos_excess(size, steps, _BLOCK, FAILURE_PROBABILITY)
     return NormBound(math.sqrt(ritz / (1 - excess)), FAILURE_PROBABILITY)
@@ -259,7 +259,7 @@ class FullDual:
 
 @dataclass
 class _SideSums:
-    """Sums of the dual variables of each label, by its sign, to make them add up to zero."""
+    """Sums of the dual variables of each label by sign, needed to make their sum zero."""
 
     n_labels: int
 
@@ -267,7 +267,7 @@ class _SideSums:
         self.up, self.down, self.total = (np.zeros(self.n_labels) for _ in range(3))
 
     def add(self, labels: Any, dual: Array, y: Array, weights: Array) -> None:
-        """Count more entries."""
+        """Add more entries."""
         size = self.n_labels
         self.up += np.bincount(labels, np.where(y > 0, dual, 0.0), minlength=size)
         self.down += np.bincount(labels, np.where(y > 0, 0.0, dual), minlength=size)
@@ -351,9 +351,9 @@ def certify_factors(
     intercept : (L,) array, optional
         Intercept of each label; without one the minimum is over predictors without intercept.
     penalty : float
-        Weight of the trace norm beside the sum of losses.
+        Weight of the trace norm relative to the sum of losses.
     rng : Generator, optional
-        Start of the Lanczos bound for large problems; a fixed one if not given.
+        Draws the start of the Lanczos bound for large problems; a fixed seed if not given.
 
     Returns
     -------
@@ -417,11 +417,11 @@ def _gradient_norm(problem: Problem, dual: DualPoint, rng: np.random.Generator) 
 
 
 def _lower_bound(dual: DualPoint, norm: float, penalty: float) -> float:
-    """Return the best lower bound over the multiples t D that are feasible; zero is always one."""
+    """Return the best lower bound over the multiples t D that are feasible; zero always is."""
     high = dual.largest_scale()
     if norm > 0:
         high = min(high, penalty / norm)
-    high = min(high, 2.0)  # a candidate that is good at all is best near t = 1
+    high = min(high, 2.0)  # a good candidate is best near t = 1
     # The bound is concave in t; at an optimum it still rises at t = 1, so the end is tried itself.
     candidates = [0.0, dual.bound(high)]
     found = minimize_scalar(

@@ -45,7 +45,7 @@ def conjugate_gradient(
     product : callable
         The symmetric positive definite operator, from factor to factor.
     residual : (r, k) array
-        The right-hand side, minus the gradient in a Newton step; overwritten.
+        The right-hand side, in a Newton step the negative gradient; overwritten.
     options : CGOptions
         When to stop and how to group.
     preconditioner : (r, k) array, optional

@@ -139,13 +139,13 @@ def cplst(X: Any, Y: Any, rank: int, *, centre: bool = False) -> CPLST:
 
 def label_directions(M: Array, rank: int) -> Array:
     """Return the (L, k) orthonormal columns that keep most of the rows of M (r, L), k <= L."""
-    # All L right singular vectors: M may have fewer rows than the rank asks for columns.
+    # All L right singular vectors: M may have fewer rows than `rank`.
     _, _, right = _svd(M, full=rank > min(M.shape))
     return np.ascontiguousarray(right[:rank].T)
 
 
 def compress(X: Any, Y: Any) -> Compression:
-    """Return the labels in the column space of X, with what leads back to a predictor."""
+    """Return the labels in the column space of X, with what a predictor is recovered from."""
     X, Y = _pair(X, Y)
     U, sigma, Vt = _svd(X)
     kept = int(np.count_nonzero(sigma > max(X.shape) * np.finfo(float).eps * sigma[0]))

@@ -247,11 +247,11 @@ def fit_factors(
     X : (n, d) array or sparse matrix
         Features, one row per point.
     Y : (n, L) sparse matrix, array or Labels
-        A sparse matrix is fully known labels, NaN in an array is a missing label.
+        A sparse matrix means fully known labels; NaN in an array is a missing label.
     rank : int
         k, the number of columns of the factors.
     penalty : float
-        Weight of :math:`\|Z\|_{tr}` beside the sum of losses.
+        Weight of :math:`\|Z\|_{tr}` relative to the sum of losses.
     loss : str or Loss
         A smooth loss or its name in `LOSSES`.
     random_state : int or Generator
@@ -354,7 +354,7 @@ class _Fit:
         return GeneralLoss(self.features, entries, self.penalty, options.plan, general)
 
     def run(self, random_state: int | np.random.Generator) -> FactorResult:
-        """Alternate, then certify what came out."""
+        """Alternate, then certify the result."""
         with one_blas_thread():
             return self._run(random_state)
 
@@ -387,7 +387,7 @@ class _Fit:
         self.iterate.start(W, H)
 
     def _given_start(self, W: Any, H: Any) -> tuple[Factor, Factor]:
-        """Check factors handed in as a start."""
+        """Check the factors given as a start."""
         dtype = self.problem.matrix.dtype
         W, H = (np.array(factor, dtype=dtype, order="C") for factor in (W, H))
         d, L = self.problem.shape
@@ -479,8 +479,8 @@ class _Fit:
 def _calmed(iterate: GeneralLoss, W: Factor, H: Factor) -> Factor:
     """Return W scaled down until the start is no worse than Z = 0.
 
-    The gradient says the direction, not the length: with unscaled features the scores of a start of
-    any fixed length saturate a loss such as the logistic one, and no Newton step leaves from there.
+    The gradient gives the direction, not the length: with unscaled features, the scores of a start
+    of any fixed length saturate a loss such as the logistic one, and Newton steps cannot get away.
     """
     iterate.start(np.zeros_like(W), H)
     at_zero = iterate.loss()

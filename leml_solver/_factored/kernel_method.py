@@ -1,7 +1,7 @@
 r"""The kernel extension with the penalty that belongs to it, :math:`|K^{1/2} Z|_{tr}`.
 
 The paper keeps the trace norm of the coefficients Z (n, L), which is a different problem: with a
-linear kernel it does not give the linear method back. The trace norm of the functions is
+linear kernel it does not reduce to the linear method. The trace norm of the functions is
 :math:`|K^{1/2} Z|_{tr}`, and with K = Phi Phi^T the problem is the linear one on the features Phi.
 
 Paper: Section 3.2.
@@ -46,11 +46,11 @@ class KernelResult:
         return self.fit.H
 
     def transform(self, K: Any) -> Array:
-        """Return the latent functions at new points; K (m, n) is their kernel with the old."""
+        """Return the latent functions at new points; K (m, n) is their kernel with old points."""
         return np.asarray(finite_array(K, "K", 2) @ self.V)
 
     def scores(self, K: Any) -> Array:
-        """Return the predictions at new points; K (m, n) is their kernel with the old."""
+        """Return the predictions at new points; K (m, n) is their kernel with old points."""
         scores: Array = self.transform(K) @ self.H.T
         return scores if self.fit.intercept is None else scores + self.fit.intercept
 

@@ -28,7 +28,7 @@ class Smooth(Protocol):
         """How the factor is grouped."""
 
     def at(self, W: Factor) -> Any:
-        """Return what is worth keeping about the point W, for the methods below."""
+        """Return what the methods below need to know about the point W."""
 
     def values(self, point: Any) -> Numbers:
         """Return the value of each group."""
@@ -56,7 +56,7 @@ class TronOptions:
     cg_tol : float
         Residual of a Newton system relative to the gradient.
     accepted_steps : int or None
-        A group also stops after so many steps that lowered it; None sets no such limit.
+        A group also stops after this many steps that lowered it; None means no such limit.
     """
 
     newton_steps: int = 5

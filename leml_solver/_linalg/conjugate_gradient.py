@@ -1,4 +1,4 @@
-"""Conjugate gradients, many independent systems at a time: the one implementation of all solvers.
+"""Conjugate gradients, many independent systems at a time; all solvers use these.
 
 Paper: Algorithm 3.
 """
@@ -31,7 +31,7 @@ class Space(Protocol):
 
 
 class Whole:
-    """All entries as one group, by plain numpy: for those who should not wait for numba."""
+    """All entries as one group, in plain numpy: for callers that should not wait for numba."""
 
     def inner(self, A: Factor, B: Factor) -> Numbers:
         """Return the inner product as a 1 x 1 array."""
@@ -48,13 +48,13 @@ class Whole:
 
 
 class QuadraticForm(Protocol):
-    """A symmetric positive semidefinite operator M, asked about one direction after the other."""
+    """A symmetric positive semidefinite operator M, evaluated at one direction after another."""
 
     def bend(self, direction: Factor) -> Numbers:
         """Return <P, M P> of each group for the direction P."""
 
     def advance(self, alpha: Numbers, residual: Factor | None) -> None:
-        """Take note of a step alpha along the last direction P; subtract alpha M P, if asked to."""
+        """Follow a step alpha along the last direction P; subtract alpha M P from any residual."""
 
 
 class Product:
@@ -82,7 +82,7 @@ class ConjugateGradient:
     form : QuadraticForm
         M.
     residual : (r, k) array
-        The right-hand side, minus the gradient in a Newton step; overwritten.
+        The right-hand side, in a Newton step the negative gradient; overwritten.
     space : Space
         The groups.
     tol : float or Numbers
@@ -90,7 +90,7 @@ class ConjugateGradient:
     preconditioner : (r, k) array, optional
         Reciprocals of the diagonal of M, entry by entry.
     solution : (r, k) array, optional
-        What steps are added to, in place; zero if not given.
+        The array to which steps are added, in place; zeros if not given.
     radius : Numbers, optional
         A group is closed where S leaves the ball of this radius, in the norm of the
         preconditioned variable; a radius of zero closes it at once.
@@ -134,7 +134,7 @@ class ConjugateGradient:
         return np.sqrt(self._square)
 
     def run(self, steps: int) -> ConjugateGradient:
-        """Take at most so many steps; the last spares the product that only a next one needs."""
+        """Take at most `steps` steps; the last omits the product that only another would need."""
         for step in range(steps):
             if not self.open.any():
                 break

@@ -181,7 +181,7 @@ class Tiles:
 
     @classmethod
     def of(cls, X: Any) -> Tiles:
-        """Cut a CSR matrix; a matrix with few enough columns is used as it stands."""
+        """Cut a CSR matrix; a matrix with few enough columns is used as it is."""
         n_rows, n_columns = X.shape
         tile = _tile_width(n_columns, n_rows, X.nnz, _SHARED_ROWS)
         if tile >= n_columns:
@@ -235,7 +235,7 @@ def _empty_entries(X: Any) -> tuple[NDArray[Any], Factor]:
 
 
 def _tile_width(n_columns: int, n_rows: int, nnz: int, cached: int) -> int:
-    """Return how many columns a tile has: as cache wants it, unless runs get too short."""
+    """Return how many columns a tile has: as suits the cache, unless runs get too short."""
     if n_columns <= cached:
         return n_columns
     longest = n_columns * n_rows * _ENTRIES_PER_POINTER // max(nnz, 1)
@@ -258,7 +258,7 @@ def _aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Factor:
 
 
 class Counted:
-    """The feature matrix X, counting products with it (one = `rank` columns, either way)."""
+    """The feature matrix X, counting products with it (a product has `rank` columns)."""
 
     def __init__(self, matrix: Matrix, rank: int = 1) -> None:
         self.matrix, self.rank = matrix, rank

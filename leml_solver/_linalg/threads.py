@@ -1,4 +1,4 @@
-"""Who runs on how many threads.
+"""How many threads the work is shared among.
 
 Compiled loops and large BLAS products are cut into blocks of rows that a pool of threads works
 through; BLAS itself gets one thread. Waiting for a pool costs nothing, while OpenMP and BLAS wait
@@ -29,15 +29,15 @@ _Result = TypeVar("_Result")
 
 Rows = tuple[int, int]
 
-SHARED_LOOP = 1e6  # multiply-adds of a compiled loop from which a second thread pays
-_SHARED_PRODUCT = 5e7  # multiply-adds of a BLAS product from which a second thread pays
+SHARED_LOOP = 1e6  # multiply-adds of a compiled loop from which on a second thread pays off
+_SHARED_PRODUCT = 5e7  # multiply-adds of a BLAS product from which on a second thread pays off
 
 _limit: ContextVar[int | None] = ContextVar("leml_threads", default=None)
 
 
 @cache
 def available_threads() -> int:
-    """Return the cores this process may use, or fewer if the usual variables say so.
+    """Return the cores this process may use, or fewer if the usual environment variables say so.
 
     Examples
     --------

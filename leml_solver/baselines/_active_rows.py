@@ -2,8 +2,8 @@ r"""Least squares on the rows that count, for labels where these are few.
 
 The squared loss and the squared hinge are quadratic as long as the same rows A count: those that
 are known, and have a margin below one. A Newton step then goes to the minimiser of
-:math:`\frac{c}{2} \sum_{i \in A} (y_i - x_i^T w - b)^2 + \frac{\mu}{2} |w|^2`, which a system of as
-many equations as rows gives.
+:math:`\frac{c}{2} \sum_{i \in A} (y_i - x_i^T w - b)^2 + \frac{\mu}{2} |w|^2`, which solves as many
+equations as there are rows.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def _cholesky(system: Array) -> tuple[Apply, Apply]:
 
 
 def _spectral(system: Array) -> tuple[Apply, Apply]:
-    """Return the products with (system + I)^-1, and with the part of it that X^T does not kill.
+    """Return the products with (system + I)^-1, and with the part of it that X^T does not annul.
 
-    For a system so large that I drowns in its rounding.
+    For a system so large that I is lost in its rounding.
     """
     values, U = scipy.linalg.eigh(system, lower=True, overwrite_a=True, check_finite=False)
     seen = values > values.size * np.finfo(float).eps * values[-1]
@@ -108,7 +108,7 @@ def _spectral(system: Array) -> tuple[Apply, Apply]:
 
 
 def _gram(X: Any) -> Array:
-    """Return the lower triangle of X X^T; scipy's product of sparse matrices takes four times."""
+    """Return the lower triangle of X X^T; scipy's sparse product takes four times as long."""
     if not sp.issparse(X):
         return np.asarray(X @ X.T)
     columns, gram = X.tocsc(), np.zeros((X.shape[0], X.shape[0]))
@@ -123,4 +123,4 @@ def _add_outer_products(indptr: Any, indices: Any, data: Any, out: Array) -> Non
         for p in range(indptr[j], indptr[j + 1]):
             row, value = out[indices[p]], data[p]
             for q in range(indptr[j], p + 1):
-                row[np.uintp(indices[q])] += value * data[q]  # unsigned: no look for a sign
+                row[np.uintp(indices[q])] += value * data[q]  # unsigned: no check for a sign

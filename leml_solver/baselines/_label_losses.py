@@ -45,7 +45,7 @@ _compiled = numba.njit(cache=True, nogil=True)
 
 
 def label_blocks(labels: Labels) -> Iterator[tuple[slice, Signs]]:
-    """Yield which labels a block has, and their signs (n, p), 0 where they are missing."""
+    """Yield the labels of each block and their signs (n, p), 0 where they are missing."""
     n, n_labels = labels.shape
     width = max(_FEWEST, _BLOCK_ENTRIES // n)
     for start in range(0, n_labels, width):

@@ -2,8 +2,8 @@ r"""One penalised linear model per label: truncated Newton methods side by side.
 
 For each label, :math:`\sum_{i \in \Omega_l} \ell(y_{il}, x_i^T w) + \frac12 \sum_f penalties_f
 w_f^2`. Newton systems are solved by conjugate gradients, preconditioned by the diagonal, for all
-labels at a time, or exactly where few rows count; step lengths by a line search. A label leaves
-when it is done.
+labels at once, or exactly where few rows count; step lengths by a line search. A label is
+dropped when it is done.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FEW_ROWS = 1000  # whose equations cost no more than conjugate gradients
 
 @dataclass(frozen=True, slots=True)
 class NewtonOptions:
-    """The most Newton steps, and the factor by which a label's gradient must shrink."""
+    """The limit on Newton steps, and the factor by which a label's gradient must shrink."""
 
     max_iter: int
     tol: float
@@ -84,7 +84,7 @@ class _Newton:
         self.found[:, self.where] = self.W
 
     def _still_open(self, tol: float) -> Model:
-        """Write down the labels that are done, and return the models of the others."""
+        """Record the labels that are done, and return the models of the others."""
         model = self.problem.model(self.W, self.f)
         self.left[self.where] = ratio(model.sizes(), self.reference)
         open_ = self.left[self.where] > tol
@@ -115,7 +115,7 @@ class _Newton:
         if not few.all():
             many = ~few
             accuracy = np.minimum(_FIRST_ACCURACY, np.sqrt(left[many]))
-            if self.problem.loss == "squared":  # one step to the end, and a bit for rounding
+            if self.problem.loss == "squared":  # one step to the minimum, and a little for rounding
                 accuracy = 0.5 * tol / left[many]
             S[:, many] = newton_directions(model.part(many), accuracy)
         return S
@@ -126,7 +126,7 @@ class _Newton:
             return np.zeros(self.where.size, dtype=bool)
         limit = min(_FEW_ROWS, model.gradient.shape[0])
         counts = np.count_nonzero(model.curvatures, axis=0)
-        # As long as other rows come to count in each step, an exact solution is wasted.
+        # As long as the rows that count still change, an exact solution is wasted.
         near = (self.left[self.where] < _NEAR) | (self.problem.loss == "squared")
         return np.asarray((counts > 0) & (counts <= limit) & near)
 
@@ -169,7 +169,7 @@ def fit_side_by_side(
     problem : SeparateLabels
         The objectives.
     start : (d, p) array
-        Where to begin, and the point to whose gradients others are compared.
+        Where to begin, and the point whose gradients others are compared with.
     options : NewtonOptions
         When to stop.
     guess : (d, p) array, optional

@@ -87,7 +87,7 @@ class Model:
         )
 
     def part(self, labels: Chosen) -> Model:
-        """Return the models of some of the labels; the problem, which is not asked, is left."""
+        """Return the models of some of the labels; the problem, which is not used, stays."""
         columns = (self.gradient, self.curvatures, self.scale)
         return Model(self.problem, *(np.ascontiguousarray(A[:, labels]) for A in columns))
 
@@ -95,7 +95,7 @@ class Model:
 def newton_directions(model: Model, accuracy: Array) -> Array:
     """Return S with Hessian S = -gradient, solved to the accuracy of each label.
 
-    The labels that are good enough are taken out once they are many.
+    The labels that are good enough are taken out once there are many.
     """
     found, where = np.zeros_like(model.gradient), np.arange(accuracy.size)
     run = ConjugateGradient(

@@ -19,7 +19,7 @@ __all__ = ["LabelSpaceClassifier"]
 class LabelSpaceClassifier(Baseline):
     """Regress codes H^T (y - label_means) on x and decode by H, whose columns are orthonormal.
 
-    Scores are (x^T W + code_intercept) H^T + label_means. A subclass says which H. The directions
+    Scores are (x^T W + code_intercept) H^T + label_means. A subclass chooses H. The directions
     are ordered, so that the model of a smaller rank is a part of this one: see `truncated`.
     """
 
@@ -42,7 +42,7 @@ class LabelSpaceClassifier(Baseline):
         self.ridge = ridge
 
     def truncated(self, rank: int) -> Self:
-        """Return the fitted model of a smaller rank, the same as fitting it anew, at no cost.
+        """Return the fitted model of a smaller rank, the same as fitting it again, at no cost.
 
         Parameters
         ----------

@@ -22,20 +22,20 @@ Array = NDArray[Any]
 class Baseline(LabelClassifier, ScoredEstimator):
     """A multi-label classifier under the interface of `LEMLClassifier`.
 
-    A subclass writes `_fit` and `_scores`. It sets the class attribute `takes_missing` if it can do
-    without some labels, and `_threshold` (of the class, or in `_fit`) if a label is predicted from
-    another score on than 0.5, the middle of 0 and 1.
+    A subclass writes `_fit` and `_scores`. It sets the class attribute `takes_missing` if labels
+    may be missing, and `_threshold` (of the class, or in `_fit`) if labels are predicted above a
+    score other than 0.5, midway between 0 and 1.
 
     Attributes
     ----------
     classes_ : array
         The classes of a vector; ``array([0, 1])`` for a label matrix (-1 and 1 if it holds those).
     threshold_ : float
-        What is taken off the method's own scores, so that labels above 0 are predicted.
+        What is subtracted from the method's own scores, so that labels above 0 are predicted.
     unobserved_labels_ : int array
         Labels without any observed entry.
     label_names_ : pandas Index or None
-        Columns of a DataFrame of labels; predictions are DataFrames then.
+        Columns of a DataFrame of labels; predictions are then DataFrames.
     n_labels_ : int
         L.
     """
@@ -53,7 +53,7 @@ class Baseline(LabelClassifier, ScoredEstimator):
         y : (n, L) array, DataFrame or sparse matrix of 0/1, or (n,) classes
             NaN (pandas' NA, None) is a missing label, 0 never is. A sparse matrix is full.
         mask : (n, L) boolean array or sparse matrix, optional
-            Which entries of y are observed: the way to missing labels in a sparse matrix.
+            Which entries of y are observed; the only way to mark missing labels in a sparse matrix.
 
         Returns
         -------
@@ -79,7 +79,7 @@ class Baseline(LabelClassifier, ScoredEstimator):
         raise NotImplementedError
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows, before the threshold is taken off."""
+        """Return the (m, L) scores of checked rows, before the threshold is subtracted."""
         raise NotImplementedError
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
@@ -94,7 +94,7 @@ class Baseline(LabelClassifier, ScoredEstimator):
         return rows
 
     def _block_scores(self, X: Any) -> BlockScores:
-        """Return the scores less the threshold, to be made block by block."""
+        """Return the scores minus the threshold, to be made block by block."""
 
         def block(start: int, stop: int) -> Array:
             return np.asarray(self._scores(X[start:stop]) - self.threshold_)
@@ -118,6 +118,6 @@ def _missing_message(name: str, labels: Labels) -> str:
     n, n_labels = labels.shape
     return (
         f"{name} needs every label, got {n * n_labels - labels.n_observed} missing of "
-        f"{n * n_labels}; fill them in, drop those rows, or take a method that goes without, such "
-        "as BinaryRelevanceClassifier or LEMLClassifier."
+        f"{n * n_labels}; fill them in, drop those rows, or use a method that allows missing "
+        "labels, such as BinaryRelevanceClassifier or LEMLClassifier."
     )

@@ -23,7 +23,7 @@ __all__ = ["BayesianCSClassifier"]
 Array = NDArray[Any]
 
 _POSTERIORS = ("factorised", "joint")
-# The joint posterior holds a few (rows, rank, rank) arrays; so many numbers of each at a time.
+# The joint posterior holds a few (rows, rank, rank) arrays; this many numbers of each at a time.
 _BLOCK_NUMBERS = 2**22
 
 
@@ -81,7 +81,7 @@ class BayesianCSClassifier(Baseline):
 
     Notes
     -----
-    Choices where the original leaves one, or where we differ. The measurements, Gaussian between
+    Choices that the original leaves open, or where we differ. The measurements, Gaussian between
     :math:`\Phi y` and :math:`W^T x` with a variance on either side, are integrated out: only the
     sum of the two variances, `noise`, is left, and the bound is tighter. The factorised q(y) is
     ours; `posterior="joint"` is the original's. Labels are Gaussian, not kept in [0, 1]. A new
@@ -135,7 +135,7 @@ class BayesianCSClassifier(Baseline):
         k = positive_integer(self.rank, "rank")
         noise, variance = (positive(getattr(self, n), n) for n in ("noise", "weight_variance"))
         one_of(self.posterior, "posterior", _POSTERIORS)
-        # Checked here, where a mistake is made, and not only where each is used.
+        # Checked here, so that `fit` reports a mistake, and not only where each is used.
         positive_integer(self.max_iter, "max_iter")
         positive_integer(self.inference_iter, "inference_iter")
         nonnegative(self.tol, "tol")
@@ -221,7 +221,7 @@ class WeightPosterior:
     def fit_terms(self, W: Array, targets: Array) -> float:
         """Return E[log p(targets | W)] + E[log p(W)] plus the entropy of q(W).
 
-        `targets` are taken as known; the bound has their variance taken off elsewhere. At
+        `targets` are taken as known; their variance is subtracted from the bound elsewhere. At
         W = means(targets) this is the log evidence log N(targets; 0, noise I + variance X X^T).
         """
         n, k = targets.shape
@@ -412,7 +412,7 @@ def _joint_step(part: LabelPosterior, z: Array, Phi: Array, noise: float) -> tup
     weights = np.matmul(inverse, (z - known @ Phi.T)[:, :, None])[:, :, 0]
     part.mean[:] = known + D * (weights @ Phi)
     doubled = inverse[:, upper[0], upper[1]] * np.where(upper[0] == upper[1], 1.0, 2.0)
-    # Rounding may take the difference of nearly equal numbers below 0; a variance is not.
+    # Rounding may take the difference of nearly equal numbers below 0, where no variance is.
     part.variance[:] = np.maximum(D - D**2 * (doubled @ pairs), 0.0)
     log_scales = np.sum(np.log(2 * np.pi * np.e * D[part.latent]))
     log_det = len(z) * k * np.log(noise) - np.linalg.slogdet(C)[1].sum()

@@ -1,4 +1,4 @@
-"""Binary relevance: one penalised linear model per label, the labels apart from each other."""
+"""Binary relevance: one penalised linear model per label, each fitted on its own."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class BinaryRelevanceClassifier(Baseline):
     loss : str
         "squared", "logistic" or "squared_hinge".
     penalty : float
-        Weight of half the squared norm beside the *sum* of losses; 1 / C of scikit-learn.
+        Weight of half the squared norm relative to the *sum* of losses; scikit-learn's 1 / C.
     fit_intercept : bool
         Fit an unpenalised intercept for each label.
     max_iter : int

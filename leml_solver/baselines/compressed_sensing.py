@@ -25,14 +25,15 @@ _MEASUREMENTS = ("gaussian", "hadamard")
 class CompressedSensingClassifier(Baseline):
     r"""Regress random measurements A y of sparse labels on x, and recover y; no missing labels.
 
-    Training: one linear regression a measurement. Prediction: the sparse y whose measurements A y
+    Training: one linear regression per measurement. Prediction: the sparse y whose measurements A y
     are closest to those predicted, by a solver of scikit-learn for each row.
 
     Choices that the original leaves open:
 
     * Columns of A are scaled to norm one in the recovery, so that none is preferred for its length.
     * Sparsity is the average number of labels of a training row, rounded up, unless it is given.
-    * A recovered label's score is its coefficient, predicted from 0.5 on, the middle of 0 and 1.
+    * A recovered label's score is its coefficient; above 0.5, midway between 0 and 1, it is
+      predicted.
     * A label that was not recovered scores by its correlation with the measurements' residual,
       :math:`a_l^T (z - A \hat y) / |a_l|^2`, the coefficient that it would have alone; in each row
       these are scaled down where needed to stay below 0.5 and below every positive coefficient
@@ -52,9 +53,9 @@ class CompressedSensingClassifier(Baseline):
     sparsity : int, optional
         Labels that "omp" recovers in a row; None for the average of the training rows.
     shrinkage : float
-        Weight of the 1-norm beside half the squared error in "lasso".
+        Weight of the 1-norm relative to half the squared error in "lasso".
     ridge : float
-        Weight of the squared norm in the regressions, beside the *sum* of squares.
+        Weight of the squared norm in the regressions, relative to the *sum* of squares.
     fit_intercept : bool
         Fit an unpenalised intercept for each measurement.
     random_state : int, RandomState, Generator or None
@@ -126,7 +127,7 @@ class CompressedSensingClassifier(Baseline):
         """Return sparse combinations of the atoms, unit vectors, close to what is predicted."""
         how = {"n_nonzero_coefs": self.sparsity_} if self.recovery == "omp" else {}
         with warnings.catch_warnings():
-            # Said of rows whose measurements are explained before all labels are used.
+            # The warning for rows whose measurements are explained before all labels are used.
             warnings.filterwarnings("ignore", "\\s*Orthogonal matching pursuit ended prematurely")
             found = sparse_encode(
                 predicted,

@@ -14,12 +14,12 @@ class CPLSTClassifier(LabelSpaceClassifier):
     r"""Compress labels to what the features can predict of them; every label must be known.
 
     Minimises :math:`\|XW + 1b^T - YH\|_F^2 + ridge \|W\|_F^2 + \|Y - YHH^T\|_F^2` over W, b and H
-    with :math:`H^T H = I`, Y less its means: H holds the leading eigenvectors of
+    with :math:`H^T H = I`, Y minus its means: H holds the leading eigenvectors of
     :math:`Y^T X (X^T X + ridge I)^{-1} X^T Y`. `leml_solver.algorithms.cplst` is the same
     without intercept and ridge.
 
     Choices that the original leaves open: at ridge zero the W of least norm is taken, and the
-    intercept costs nothing. How X is decomposed, and with what accuracy, is told in
+    intercept costs nothing. How X is decomposed, and with what accuracy, is described in
     `leml_solver.baselines.regression`.
 
     Paper: Claim 2.

@@ -1,4 +1,4 @@
-"""The floor: scores that do not look at the features."""
+"""The floor: scores that ignore the features."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LabelFrequencyClassifier(Baseline):
     Attributes
     ----------
     frequencies_ : (L,) array
-        The scores, in [0, 1]; a label of more than one half is predicted.
+        The scores, in [0, 1]; a label above one half is predicted.
 
     Examples
     --------

@@ -15,9 +15,9 @@ __all__ = ["PLSTClassifier"]
 class PLSTClassifier(LabelSpaceClassifier):
     r"""Compress labels by their principal components; every label must be known.
 
-    H minimises :math:`\|Y - YHH^T\|_F^2` with :math:`H^T H = I`, Y less its means; then W and b
+    H minimises :math:`\|Y - YHH^T\|_F^2` with :math:`H^T H = I`, Y minus its means; then W and b
     minimise :math:`\|XW + 1b^T - YH\|_F^2 + ridge \|W\|_F^2`. Unlike CPLST, the directions do not
-    look at the features. A label is predicted from the score 0.5 on, which is the original's
+    look at the features. A label is predicted above the score 0.5, which is the original's
     rounding.
 
     The original leaves the regression open: here it is linear, as in its experiments.

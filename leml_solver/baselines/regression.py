@@ -6,9 +6,9 @@ made. Working with squares of singular values costs digits: the relative error i
 of the condition number times 1e-16, and singular values below 1e-5 of the largest cannot be told
 from zero and count as zero. On bibtex the coefficients agree with those from a singular value
 decomposition of X to 1e-12; to reproduce the printed figures of CPLST, predictions good to 1e-4 are
-enough. Columns without a zero are centred themselves, since their means may be large against their
-spread; those of the others are not. Dense X, and sparse X small enough to be dense, are decomposed
-themselves.
+enough. Columns without a zero are centred explicitly, since their means may be large compared with
+their spread; other columns cannot have such means. Dense X, and sparse X small enough to be dense,
+are decomposed directly.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class LinearModel:
 
 @dataclass(frozen=True, eq=False)
 class Centred:
-    """Features and targets, each less its means or as it is.
+    """Features and targets, each minus its means or unchanged.
 
     Attributes
     ----------
     X : (n, d) array or CSR matrix
     Y : (n, m) array or CSR matrix
     centre_features, centre_targets : bool
-        Whether means are taken off.
+        Whether means are subtracted.
     """
 
     X: Any
@@ -71,12 +71,12 @@ class Centred:
 
     @cached_property
     def X_means(self) -> Array:
-        """What is taken off X, (d,)."""
+        """What is subtracted from X, (d,)."""
         return column_means(self.X) if self.centre_features else np.zeros(self.X.shape[1])
 
     @cached_property
     def Y_means(self) -> Array:
-        """What is taken off Y, (m,)."""
+        """What is subtracted from Y, (m,)."""
         return _means(self.Y) if self.centre_targets else np.zeros(self.Y.shape[1])
 
     def compression(self) -> Compression:
@@ -99,7 +99,7 @@ class Centred:
 
     @cached_property
     def _stored(self) -> tuple[Any, Array]:
-        """Sparse features, full columns centred, and the means that are still to be taken off."""
+        """Sparse features, full columns centred, and the means still to be subtracted."""
         if not self.centre_features:
             return self.X, self.X_means
         return with_full_columns_centred(self.X, self.X_means)
@@ -124,7 +124,7 @@ class Centred:
             return np.asarray(self._rows.T @ self.targets())
         X, _ = self._stored
         cross = _dense(X.T @ self.Y)
-        if self.centre_features or self.centre_targets:  # of one is enough: the rest drops out
+        if self.centre_features or self.centre_targets:  # centring one is enough
             cross = cross - X.shape[0] * np.outer(_means(X), _means(self.Y))
         return cross
 
@@ -191,9 +191,9 @@ def column_means(X: Any) -> Array:
 
 
 def with_full_columns_centred(X: Any, means: Array) -> tuple[Any, Array]:
-    """Return CSR X with the means of columns without a zero taken off, and the other means.
+    """Return CSR X minus the means of columns without a zero, and the other means.
 
-    Only such columns can have a mean so large that squares less its square are rounding: with one
+    Only such columns can have a mean so large that squares minus its square are rounding: with one
     zero among n entries, the square of the mean is at most n times the variance.
     """
     full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]

@@ -31,7 +31,7 @@ class WSABIEClassifier(Baseline):
     :math:`f_n > f_p - m`; if that took N draws from M negatives, the rank of p is estimated as
     :math:`r = \lfloor M / N \rfloor`, and one gradient step is made on
     :math:`(1 + 1/2 + \dots + 1/r) (m - f_p + f_n)`. Rows of W and of H that leave the ball of
-    radius `max_norm` are put back onto it. Of missing labels nothing is used.
+    radius `max_norm` are put back onto it. Missing labels are not used.
 
     Paper: Section 5.
 
@@ -40,8 +40,8 @@ class WSABIEClassifier(Baseline):
     rank : int
         k, columns of W and H.
     learning_rate : float
-        Step size; 0.1 suits "adagrad". A constant rate must be small against the squared length of
-        a point: 0.001 for bibtex, whose points have 69.
+        Step size; 0.1 suits "adagrad". A constant rate must be small where points are long: 0.001
+        for bibtex, whose points have squared length 69.
     schedule : {"adagrad", "constant"}
         Whether the rate of a row of W or H is divided by the root of the sum, over its steps, of
         the mean squared entry of its gradient.
@@ -63,13 +63,13 @@ class WSABIEClassifier(Baseline):
     H_ : (L, k) array
         (2, k) for one label: the second row stands for its absence.
     threshold_ : float
-        Training scores above it are as many as positive labels.
+        As many training scores lie above it as there are positive labels.
     violations_ : list of float
         Share of positive labels that met a violator, by epoch.
 
     Notes
     -----
-    Choices where the original leaves one: an epoch takes every positive label of every point once,
+    Choices that the original leaves open: an epoch takes every positive label of every point once,
     in random order, in place of points with replacement and one label of each. Draws are uniform,
     with replacement, at most M. W and H start as independent N(0, 1/k) entries. AdaGrad is not in
     the original; with it the rate need not fit the scale of X, and the ranking is better on
@@ -214,7 +214,7 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of(cls, labels: Labels) -> Pairs:
-        """Sort observed labels; a single one gets its absence as second label."""
+        """Sort observed labels; a single label gets its absence as a second one."""
         n, n_labels = labels.shape
         rows, columns, values = _observed(labels)
         if n_labels == 1:

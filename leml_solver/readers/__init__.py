@@ -1,6 +1,6 @@
 """Readers of multi-label data: svmlight, Extreme Classification, ARFF of Mulan, npz.
 
-They read line by line into compact arrays, execute nothing, and say file and line of what is wrong.
+They read line by line into compact arrays, execute nothing, and report errors with file and line.
 """
 
 from leml_solver.readers.dataset import Dataset

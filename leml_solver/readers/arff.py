@@ -55,7 +55,7 @@ class ArffParser:
         for pair in split_pairs(body) if body else ():
             at, value = pair
             if at in given:
-                raise BadLineError(f"attribute {at} comes twice.")
+                raise BadLineError(f"attribute {at} occurs twice.")
             if at >= len(self.columns):
                 raise BadLineError(f"attribute {at}, but there are {len(self.columns)} (from 0).")
             given[at] = value
@@ -113,7 +113,7 @@ def _pieces(body: str) -> list[str]:
 
 
 def arff_rows(lines: Lines, notes: Notes, parser: ArffParser) -> Iterator[Row]:
-    """Yield the rows after ``@data``; empty and comment lines are passed over."""
+    """Yield the rows after ``@data``; empty and comment lines are skipped."""
     for number, line in lines:
         if not line.strip() or line.lstrip().startswith(b"%"):
             continue

@@ -43,7 +43,7 @@ class Column:
     codes : mapping of str to (int, float), or None
         For a nominal attribute, the column and the number of each value; None for a number.
     default : str
-        The value that a sparse row leaves out.
+        The value that a sparse row omits.
     """
 
     name: str
@@ -65,7 +65,7 @@ def _number(text: str, name: str) -> float:
     """Return a finite number."""
     if "_" in text or text == "?":
         raise BadLineError(
-            f"attribute {name!r} is missing or no number ({text[:40]!r}); impute it."
+            f"attribute {name!r} is missing or not a number ({text[:40]!r}); impute it."
         )
     try:
         value = float(text)
@@ -156,13 +156,13 @@ def _label_column(attribute: Attribute, number: int, path: str) -> Column:
     if attribute.values is None and attribute.kind not in _NUMERIC:
         raise ReadError(f"{path}: label {attribute.name!r} must be 0/1, got {attribute.kind}.")
     values = attribute.values or ("0", "1", "0.0", "1.0")
-    codes = {value: (number, _truth(value)) for value in values}
+    codes = {value: (number, _zero_or_one(value)) for value in values}
     if any(math.isnan(code) for _, code in codes.values()):
         raise ReadError(f"{path}: label {attribute.name!r} must be 0/1 or yes/no, got {values}.")
     return Column(attribute.name, number, True, {**codes, "?": (number, math.nan)}, values[0])
 
 
-def _truth(value: str) -> float:
+def _zero_or_one(value: str) -> float:
     """Return 1 for yes, 0 for no, NaN for anything else."""
     word = value.lower().removesuffix(".0")
     return 1.0 if word in _YES else 0.0 if word in _NO else math.nan
@@ -177,7 +177,7 @@ def _feature_column(attribute: Attribute, first: int) -> tuple[Column, int]:
     try:
         numbers = [_number(value, attribute.name) for value in values]
     except BadLineError:
-        numbers = [_truth(value) for value in values]
+        numbers = [_zero_or_one(value) for value in values]
     if any(math.isnan(number) for number in numbers):
         codes = {value: (first + at, 1.0) for at, value in enumerate(values)}
         return Column(attribute.name, first, codes=codes, default=values[0]), len(values)

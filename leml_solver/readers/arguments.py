@@ -13,7 +13,7 @@ __all__ = ["add_reading_arguments", "read_options", "share_or_name"]
 def add_reading_arguments(parser: argparse._ActionsContainer) -> None:
     """Add the options of reading files to a parser, or to a group of one."""
     add = parser.add_argument
-    add("--format", choices=FORMATS, help="default: found out from the file")
+    add("--format", choices=FORMATS, help="default: detected from the file")
     add(
         "--labels",
         type=_count_or_path,

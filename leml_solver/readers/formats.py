@@ -20,13 +20,13 @@ class ReadOptions:
     Attributes
     ----------
     format : str, optional
-        One of `FORMATS`; found out from the file when None.
+        One of `FORMATS`; detected from the file if None.
     labels : path or int, optional
         ARFF only: Mulan's XML file of label names, or the number of label attributes at the end
         (negative: at the beginning). None looks for an XML file beside the ARFF file.
     n_features, n_labels : int, optional
-        Widths of X and Y, for a file that may not use the last ones; svmlight files need them when
-        they are read in blocks.
+        Widths of X and Y, for a file that may not use the last columns; an svmlight file needs
+        them when it is read in blocks.
     zero_based : bool
         Whether features of an svmlight file count from 0. It is not guessed: a test file without
         feature 0 would be shifted by one.

@@ -49,19 +49,19 @@ class Notes:
         """Raise or count a bad line."""
         message = f"{self.path}, line {number}: {reason}"
         if self.strict:
-            raise ReadError(f"{message} Mend the line, or read with strict=False to skip it.")
+            raise ReadError(f"{message} Correct the line, or read with strict=False to skip it.")
         self.skipped += 1
         if self.skipped <= _SHOWN:
             self.messages.append(message)
 
     def doubt(self, reason: str) -> None:
-        """Raise in strict mode, else remark."""
+        """Raise in strict mode, else keep a remark."""
         if self.strict:
             raise ReadError(f"{self.path}: {reason} Read with strict=False to take what there is.")
         self.remark(reason)
 
     def taken(self) -> tuple[int, tuple[str, ...]]:
-        """Return how many lines were skipped and the messages, and begin anew."""
+        """Return how many lines were skipped and the messages, and start again."""
         taken = self.skipped, tuple(self.messages)
         self.skipped, self.messages = 0, []
         return taken

@@ -84,6 +84,6 @@ def _guessed(path: Path, relation: str) -> Path | int:
     if match := _MEKA.search(relation):
         return -int(match.group(1))  # MEKA counts the first attributes with a positive number
     raise ReadError(
-        f"{path}: which attributes are labels is not known; pass labels=FILE.xml of Mulan, or "
+        f"{path}: it is not known which attributes are labels; pass labels=FILE.xml of Mulan, or "
         "labels=COUNT for the last attributes (-COUNT for the first)."
     )

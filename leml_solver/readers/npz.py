@@ -56,7 +56,7 @@ def _matrix(arrays: Arrays, name: str) -> Any:
         raise ValueError(f"{name}_indices and {name}_indptr must be vectors of whole numbers.")
     n, width = (int(length) for length in shape)
     if indptr.size != n + 1 or np.any(np.diff(indptr.astype(np.int64)) < 0):
-        raise ValueError(f"{name}_indptr must be {n + 1} numbers that do not fall.")
+        raise ValueError(f"{name}_indptr must be {n + 1} numbers that do not decrease.")
     matrix = sparse.csr_array((data, indices, indptr), shape=(n, width))
     matrix.check_format(full_check=True)
     matrix.sum_duplicates()
@@ -64,7 +64,7 @@ def _matrix(arrays: Arrays, name: str) -> Any:
 
 
 def _dataset(X: Any, Y: Any, arrays: Arrays) -> Dataset:
-    """Return the data set of two matrices with as many rows."""
+    """Return the data set of two matrices, which must have equally many rows."""
     if X.shape[0] != Y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows and Y {Y.shape[0]}.")
     stored = X.data if sparse.issparse(X) else X

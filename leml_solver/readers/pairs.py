@@ -25,7 +25,7 @@ _HEADER = re.compile(rb"[ \t]*+(\d{1,12}+)[ \t]++(\d{1,12}+)[ \t]++(\d{1,12}+)[ 
 
 @dataclass(frozen=True, slots=True)
 class PairParser:
-    """Turns a line into a row; `n_features` and `n_labels` of None mean no limit but sanity."""
+    """Turns a line into a row; `n_features` and `n_labels` of None mean `MAX_COLUMNS`."""
 
     base: int = 0
     n_features: int | None = None
@@ -65,7 +65,7 @@ class PairParser:
                 f"feature {max(features) + self.base}, but there are {limit} features."
             )
         if len(set(features)) < len(features):
-            raise BadLineError("a feature comes twice.")
+            raise BadLineError("a feature occurs twice.")
         if not all(map(math.isfinite, values)):
             raise BadLineError("a value is too large for a float.")
 
@@ -83,7 +83,7 @@ class PairParser:
 
 
 def svmlight_rows(lines: Lines, notes: Notes, parser: PairParser) -> Iterator[Row]:
-    """Yield the rows of a multi-label svmlight file; empty and comment lines are passed over."""
+    """Yield the rows of a multi-label svmlight file; empty and comment lines are skipped."""
     for number, line in lines:
         if line.split(b"#", 1)[0].strip():
             yield from _attempt(number, line, notes, parser)
@@ -123,7 +123,7 @@ def _attempt(number: int, line: bytes, notes: Notes, parser: PairParser) -> Iter
 
 
 def _strange(pairs: bytes) -> bytes:
-    """Return the first token that is no pair."""
+    """Return the first token that is not a pair."""
     return next((token for token in pairs.split() if not _PAIRS.fullmatch(token)), pairs)
 
 

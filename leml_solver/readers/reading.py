@@ -56,13 +56,13 @@ def read_blocks(
 ) -> Iterator[Dataset]:
     """Read a file in blocks of rows, so that memory does not grow with the file.
 
-    An npz file is read as a whole and then cut. Bad lines are reported with the block they stand
-    in. The labels of svmlight blocks are as wide as the block unless `n_labels` is given.
+    An npz file is read as a whole and then cut. Bad lines are reported with the block that holds
+    them. The labels of svmlight blocks are as wide as the block unless `n_labels` is given.
     """
     name, options = os.fspath(path), options or ReadOptions()
     rows, kind = positive_integer(rows, "rows"), options.format or detect_format(name)
     if kind == "svmlight" and options.n_features is None:
-        raise ReadError(f"{name}: pass n_features; blocks of svmlight rows do not tell it.")
+        raise ReadError(f"{name}: pass n_features; blocks of svmlight rows do not show it.")
     if kind == "npz":
         yield from _cut(_read_npz(name, options), rows)
     else:
@@ -154,7 +154,7 @@ def _feature_names(made: list[Any]) -> tuple[str, ...]:
 
 
 def _check_widths(found: tuple[int, int], options: ReadOptions, path: Any) -> None:
-    """Raise unless widths are those asked for."""
+    """Raise unless the widths are those asked for."""
     asked = (options.n_features or found[0], options.n_labels or found[1])
     if asked != found:
         raise ReadError(

@@ -108,7 +108,8 @@ def test_without_a_folder_the_error_says_what_to_set(monkeypatch, tmp_path):
 
 def test_an_absent_file_is_named_with_those_that_are_there(tmp_path, known):
     save(tmp_path, "toy", known)
-    with pytest.raises(ReadError, match=r"bibtex.npz is not there; npz files in the folder: toy\."):
+    message = r"bibtex.npz does not exist; npz files in the folder: toy\."
+    with pytest.raises(ReadError, match=message):
         load_dataset("bibtex", tmp_path)
 
 

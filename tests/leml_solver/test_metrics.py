@@ -87,7 +87,7 @@ def test_full_labels_agree_with_scikit_learn():
     single = np.argmax(rng.random(scores.shape), axis=1)
     distinct = rng.normal(size=scores.shape)
     one_hot = np.eye(9)[single]
-    for k in (1, 2, 5):  # scikit-learn counts a hit once a row: k times precision at k
+    for k in (1, 2, 5):  # scikit-learn counts a hit once per row: k times precision at k
         assert k * top_k_accuracy(one_hot, distinct, k) == pytest.approx(
             reference.top_k_accuracy_score(single, distinct, k=k, labels=np.arange(9)), abs=SUMS
         )

@@ -223,7 +223,7 @@ def test_sparse_arff_leaves_out_the_first_value(tmp_path):
         ("inf,red,x,1,0", "finite"),
         ("1,red,'x,1,0", "quotes do not match"),
         ("{9 1}", "attribute 9, but there are 5"),
-        ("{0 1, 0 1}", "comes twice"),
+        ("{0 1, 0 1}", "occurs twice"),
         ("{0 1", "end with a brace"),
         ("{x 1}", "NUMBER VALUE"),
     ],

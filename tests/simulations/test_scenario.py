@@ -125,7 +125,7 @@ def test_sums_free_of_n_have_the_law_of_summed_samples(name):
 
 
 def test_entries_seen_at_random_once_on_average_are_not_one_label_a_point():
-    """A mean of one label a point once was taken for exactly one: 204 where 350 is true."""
+    """A mean of one label per point was once taken for exactly one: 204 where 350 is true."""
     world = Scenario(RankOne(1), AllOnes(4), BernoulliEntries(4, 0.25))
     rng = np.random.default_rng(11)
     squares = np.array([world.label_sums(200, rng).sum() ** 2 for _ in range(3000)])

@@ -9,7 +9,7 @@ from leml_solver.baselines.compressed_sensing import graded_scores, measurement_
 
 
 def sparse_labels(n=20, L=40, k=2, seed=0):
-    """Return labels with exactly k positives a row."""
+    """Return labels with exactly k positives per row."""
     rng = np.random.default_rng(seed)
     Y = np.zeros((n, L))
     for row in Y:
@@ -73,7 +73,7 @@ def test_scores_of_the_rest_stay_below_and_keep_their_order():
         assert (row[absent] < 0.5).all()
         if (kept > 0).any():
             assert row[absent].max() < kept[kept > 0].min()
-        # scaled by one factor a row: order and signs are those of the correlations
+        # scaled by one factor per row: order and signs are those of the correlations
         assert np.array_equal(np.argsort(row[absent]), np.argsort(other[absent]))
         assert np.array_equal(np.sign(row[absent]), np.sign(other[absent]))
 
