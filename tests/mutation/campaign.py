@@ -73,24 +73,40 @@ class MutantFinder(MetaPathFinder):
         return spec_from_file_location(fullname, path, loader=loader)
 
 
-class FirstFailure:
-    """Remembers the first test that fails."""
+class Watcher:
+    """Runs quick tests first, keeps the time of each test and the name of the first that fails."""
 
-    name = ""
+    def __init__(self, times: dict[str, float]) -> None:
+        self.expected, self.times, self.failure = times, dict[str, float](), ""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Sort the tests by the time they took without a mutant."""
+        items.sort(key=lambda item: self.expected.get(item.nodeid, 0.0))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a failure in any phase of a test."""
-        if report.failed and not self.name:
-            self.name = report.nodeid
+        """Note the time, and a failure in any phase of a test."""
+        self.times[report.nodeid] = self.times.get(report.nodeid, 0.0) + report.duration
+        if report.failed:
+            self.failure = self.failure or report.nodeid
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note a file that cannot even be imported."""
-        if report.failed and not self.name:
-            self.name = f"{report.nodeid} (import)"
+        if report.failed:
+            self.failure = self.failure or f"{report.nodeid} (import)"
 
 
-def run_tests(tests: tuple[str, ...]) -> tuple[int, str]:
-    """Run tests in this process; return the exit status and the first failure."""
+@dataclass(frozen=True)
+class Run:
+    """How a run of tests ended: wait status, first failure, the time of each test and of all."""
+
+    status: int
+    failure: str
+    times: dict[str, float]
+    seconds: float
+
+
+def run_tests(tests: tuple[str, ...], watcher: Watcher) -> int:
+    """Run tests in this process and return the exit status."""
     hypothesis.settings.register_profile(
         "mutants",
         database=None,
@@ -98,60 +114,62 @@ def run_tests(tests: tuple[str, ...]) -> tuple[int, str]:
         phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],  # no shrinking
     )
     hypothesis.settings.load_profile("mutants")
-    watcher = FirstFailure()
     arguments = ["-x", "-q", "--no-header", "--no-summary", "-p", "no:cacheprovider"]
     # Plugins loaded before the fork cannot be rewritten; their asserts are not ours.
     arguments += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     arguments += ["-p", "no:xdist", f"--rootdir={ROOT}", f"--confcutdir={ROOT}"]
-    status = int(pytest.main([*arguments, *tests], plugins=[watcher]))
-    return status, watcher.name
+    return int(pytest.main([*arguments, *tests], plugins=[watcher]))
 
 
-def forked(tests: tuple[str, ...], mutant: Mutant | None, limit: float) -> tuple[int, str]:
-    """Run tests in a fork with the mutant in place; return its wait status and first failure."""
-    scratch = Path(tempfile.mkdtemp(prefix="mutant-"))
-    report = scratch / "first_failure"
+def prepare(mutant: Mutant | None, limit: float, scratch: Path) -> None:
+    """Confine this process and put the mutant in place of its module."""
+    signal.setitimer(signal.ITIMER_REAL, limit)  # nobody handles it: the process ends
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    silence = os.open(scratch / "output", os.O_WRONLY | os.O_CREAT)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    os.chdir(ROOT)
+    sys.path.insert(0, str(ROOT))
+    if mutant is not None:
+        sys.meta_path.insert(0, MutantFinder(mutant))
+        if mutant.path in COMPILED:
+            # numba's cache does not see a changed constant or a changed callee.
+            os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = str(scratch)
+
+
+def forked(tests: tuple[str, ...], mutant: Mutant | None, limit: float, first: Run | None) -> Run:
+    """Run tests in a fork with the mutant in place, in the order that the first run suggests."""
+    began, scratch = time.perf_counter(), Path(tempfile.mkdtemp(prefix="mutant-"))
     child = os.fork()
     if child == 0:
         status = 3
         try:
-            signal.setitimer(signal.ITIMER_REAL, limit)  # nobody handles it: the process ends
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            silence = os.open(scratch / "output", os.O_WRONLY | os.O_CREAT)
-            os.dup2(silence, 1)
-            os.dup2(silence, 2)
-            os.chdir(ROOT)
-            sys.path.insert(0, str(ROOT))
-            if mutant is not None:
-                sys.meta_path.insert(0, MutantFinder(mutant))
-                if mutant.path in COMPILED:
-                    # numba's cache does not see a changed constant or a changed callee.
-                    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = str(scratch)
-            status, name = run_tests(tests)
-            report.write_text(name)
+            prepare(mutant, limit, scratch)
+            watcher = Watcher({} if first is None else first.times)
+            status = run_tests(tests, watcher)
+            (scratch / "report").write_text(json.dumps([watcher.failure, watcher.times]))
         except BaseException:
             traceback.print_exc()
         finally:
             sys.stderr.flush()
             os._exit(status)
     _, status = os.waitpid(child, 0)
-    name = report.read_text() if report.exists() else ""
-    if os.environ.get("MUTANT_OUTPUT"):
-        print((scratch / "output").read_text())
+    report = scratch / "report"
+    failure, times = json.loads(report.read_text()) if report.exists() else ("", {})
     shutil.rmtree(scratch, ignore_errors=True)
-    return status, name
+    return Run(status, failure, times, time.perf_counter() - began)
 
 
-def judge(mutant: Mutant, tests: tuple[str, ...], limit: float) -> Outcome:
+def judge(mutant: Mutant, target: Target, first: Run) -> Outcome:
     """Run the tests that hold the mutant's module against it."""
-    began = time.perf_counter()
-    status, name = forked(tests, mutant, limit)
-    if os.WIFSIGNALED(status):
-        name = f"signal {signal.Signals(os.WTERMSIG(status)).name}"
-    elif status != 0 and not name:
-        name = f"exit status {os.WEXITSTATUS(status)}"
-    return Outcome(mutant, name, time.perf_counter() - began)
+    run = forked(target.tests, mutant, 20 + 4 * first.seconds, first)
+    killer = run.failure
+    if os.WIFSIGNALED(run.status):
+        killer = f"signal {signal.Signals(os.WTERMSIG(run.status)).name}"
+    elif run.status != 0 and not killer:
+        killer = f"exit status {os.WEXITSTATUS(run.status)}"
+    return Outcome(mutant, killer, run.seconds)
 
 
 def chosen(arguments: argparse.Namespace) -> list[tuple[Mutant, Target]]:
@@ -191,19 +209,16 @@ def main() -> int:
         print(*(mutant for mutant, _ in pairs), sep="\n")
         return 0
     began = time.perf_counter()
-    limits: dict[tuple[str, ...], float] = {}
+    first: dict[tuple[str, ...], Run] = {}
     outcomes = []
     for mutant, target in pairs:
-        if target.tests not in limits:
-            start = time.perf_counter()
-            status, name = forked(target.tests, None, 600.0)
-            if status != 0:
-                print(f"The tests fail without any mutant: {name or status}")
+        if target.tests not in first:
+            run = first[target.tests] = forked(target.tests, None, 600.0, None)
+            if run.status != 0:
+                print(f"The tests fail without any mutant: {run.failure or run.status}")
                 return 2
-            seconds = time.perf_counter() - start
-            print(f"{seconds:6.1f} s  tests of {mutant.path} pass on the code as it is")
-            limits[target.tests] = 20 + 4 * seconds
-        outcomes.append(judge(mutant, target.tests, limits[target.tests]))
+            print(f"{run.seconds:6.1f} s  tests of {mutant.path} pass on the code as it is")
+        outcomes.append(judge(mutant, target, first[target.tests]))
         last = outcomes[-1]
         print(f"{last.seconds:6.1f} s  {last.killer or 'SURVIVED'}  {mutant}", flush=True)
     return report(outcomes, time.perf_counter() - began, arguments.json)

@@ -21,27 +21,31 @@ def _tests(*names: str) -> tuple[str, ...]:
 TARGETS = {
     "leml_solver/_exact/certificate.py": Target(14, _tests("certificate")),
     "leml_solver/_exact/balls.py": Target(6, _tests("balls")),
-    "leml_solver/_exact/faces.py": Target(20, _tests("faces", "steps", "erm")),
-    "leml_solver/_exact/steps.py": Target(14, _tests("steps", "erm")),
-    "leml_solver/_exact/search.py": Target(16, _tests("erm")),
-    "leml_solver/_exact/objective.py": Target(10, _tests("erm")),
+    "leml_solver/_exact/faces.py": Target(20, _tests("faces", "steps")),
+    "leml_solver/_exact/steps.py": Target(14, _tests("steps")),
+    "leml_solver/_exact/search.py": Target(16, _tests("search", "erm")),
+    "leml_solver/_exact/objective.py": Target(10, _tests("search", "erm")),
     "leml_solver/_exact/cvxpy_oracle.py": Target(4, _tests("erm")),
-    "leml_solver/_exact/minimise.py": Target(4, _tests("erm")),
+    "leml_solver/_exact/minimise.py": Target(4, _tests("search", "erm")),
     "leml_solver/_exact/entry_loops.py": Target(6, _tests("problem")),
     "leml_solver/_factored/certificate.py": Target(26, _tests("factor_certificate")),
-    "leml_solver/_factored/fit.py": Target(16, _tests("alternating")),
-    "leml_solver/_factored/plan.py": Target(2, _tests("alternating")),
-    "leml_solver/_factored/algorithm_1.py": Target(10, _tests("tron_cg", "alternating")),
-    "leml_solver/_factored/algorithm_2.py": Target(12, _tests("tron_cg", "alternating")),
-    "leml_solver/_factored/cg.py": Target(6, _tests("tron_cg")),
-    "leml_solver/_factored/tron.py": Target(10, _tests("tron_cg")),
-    "leml_solver/_factored/entry_sums.py": Target(8, _tests("sparse_kernels", "tron_cg")),
+    "leml_solver/_factored/fit.py": Target(16, _tests("alternating", "updates")),
+    "leml_solver/_factored/plan.py": Target(2, _tests("alternating", "updates")),
+    "leml_solver/_factored/algorithm_1.py": Target(10, _tests("tron_cg", "updates")),
+    "leml_solver/_factored/algorithm_2.py": Target(12, _tests("tron_cg", "updates")),
+    "leml_solver/_factored/cg.py": Target(6, _tests("tron_cg", "updates")),
+    "leml_solver/_factored/tron.py": Target(10, _tests("tron_cg", "updates")),
+    "leml_solver/_factored/entry_sums.py": Target(
+        8, _tests("sparse_kernels", "tron_cg", "updates", "alternating")
+    ),
     "leml_solver/_factored/closed_forms.py": Target(4, _tests("closed_forms")),
     "leml_solver/_factored/kernel_method.py": Target(4, _tests("kernel_extension")),
-    "leml_solver/_linalg/compiled.py": Target(16, _tests("sparse_kernels")),
-    "leml_solver/_linalg/factors.py": Target(6, _tests("tron_cg", "alternating")),
-    "leml_solver/_linalg/matrices.py": Target(8, _tests("sparse_kernels")),
-    "leml_solver/_linalg/threads.py": Target(4, _tests("sparse_kernels")),
+    "leml_solver/_linalg/compiled.py": Target(16, _tests("sparse_kernels", "updates")),
+    "leml_solver/_linalg/factors.py": Target(6, _tests("updates", "alternating")),
+    "leml_solver/_linalg/matrices.py": Target(
+        8, _tests("sparse_kernels", "updates", "alternating")
+    ),
+    "leml_solver/_linalg/threads.py": Target(4, _tests("sparse_kernels", "updates")),
 }
 
 # Compiled modules: their mutants are compiled afresh.
