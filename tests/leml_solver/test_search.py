@@ -1,11 +1,14 @@
 """The exact engine's search: how much work it does, when it stops, what it reports."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from test_erm import BALLS, KINDS, drawn
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from leml_solver import LOSSES, FrobeniusBall, Problem, Squared, Status, TraceBall, minimise
+from leml_solver._exact.cvxpy_oracle import _answer
 from leml_solver._exact.objective import Entries, Quadratic, reduce
 from leml_solver._exact.search import Point, Search
 
@@ -200,3 +203,41 @@ def test_the_engine_runs_on_one_blas_thread():
     with threadpool_limits(2, user_api="blas"):
         minimise(problem, Spy(radius))
     assert seen == {1}
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"), [(0, ["split"] * 3 + ["gradients"]), (1, ["model", "gradients"] * 2)]
+)
+def test_rounds_that_might_stall_take_turns_with_gradient_steps(make, expected):
+    """Splitting stalls while its step is out of balance, a model where it is poor."""
+    taken = []
+
+    class Recording(Search):
+        def _split(self, model, Y, point):
+            taken.append("split")
+            return super()._split(model, Y, point)
+
+        def _accelerate(self, point):
+            taken.append("gradients")
+            return super()._accelerate(point)
+
+        def _minimise_quadratic(self, model, point):
+            taken.append("model")
+            return point
+
+    problem, radius = drawn("squared", "repeated")
+    model = (reduce(problem)[0], Entries(problem))[make]
+    search = Recording(model, TraceBall(radius), 10_000)
+    point = search.at(np.zeros(model.shape))
+    Y = point.Z
+    for _ in range(8):
+        Y, point = search.advance(Y, point)
+    assert taken == 2 * expected
+
+
+@pytest.mark.parametrize("Z", [None, np.full((5, 6), np.nan)])
+def test_an_oracle_without_a_point_has_not_solved(Z):
+    problem, radius = drawn("squared", "full")
+    answer = _answer(problem, TraceBall(radius), SimpleNamespace(solver_stats=None), Z, [])
+    assert not answer.solved
+    assert not answer.Z.any()

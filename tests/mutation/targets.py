@@ -25,7 +25,7 @@ TARGETS = {
     "leml_solver/_exact/steps.py": Target(14, _tests("steps")),
     "leml_solver/_exact/search.py": Target(16, _tests("search", "erm")),
     "leml_solver/_exact/objective.py": Target(10, _tests("search", "erm")),
-    "leml_solver/_exact/cvxpy_oracle.py": Target(4, _tests("erm")),
+    "leml_solver/_exact/cvxpy_oracle.py": Target(4, _tests("search", "erm")),
     "leml_solver/_exact/minimise.py": Target(4, _tests("search", "erm")),
     "leml_solver/_exact/entry_loops.py": Target(6, _tests("problem")),
     "leml_solver/_factored/certificate.py": Target(26, _tests("factor_certificate")),
