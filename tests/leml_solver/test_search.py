@@ -241,3 +241,12 @@ def test_an_oracle_without_a_point_has_not_solved(Z):
     answer = _answer(problem, TraceBall(radius), SimpleNamespace(solver_stats=None), Z, [])
     assert not answer.solved
     assert not answer.Z.any()
+
+
+@BALLS
+def test_the_oracle_takes_a_single_feature(make):
+    Y = np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, 1.0]])
+    problem = Problem.from_dense(Squared(), np.array([[1.0], [0.5], [2.0]]), Y)
+    ours, oracle = (minimise(problem, make(1.0), engine=name) for name in ("certified", "cvxpy"))
+    # Both gaps are below 1e-6 of the objective at zero.
+    assert ours.certificate.objective == pytest.approx(oracle.certificate.objective, rel=1e-5)

@@ -207,16 +207,34 @@ def test_plain_conjugate_gradients_are_those_of_algorithm_3():
 @pytest.mark.parametrize("rank", [20, 40])
 @pytest.mark.parametrize("precondition", [True, False])
 def test_columns_beyond_one_panel_are_solved_as_well(rank, precondition):
-    X, Y, *_ = _data(False, False)
     rng = np.random.default_rng(2)
-    W, H = rng.standard_normal((d, rank)), rng.standard_normal((L, rank))
-    changes = {"factorise": False, "precondition": precondition, "cg_steps": 300, "cg_tol": 1e-13}
-    iterate = FullSquared(Counted(as_matrix(X)), as_matrix(Y), 0.7, replace(FAST, **changes), False)
+    X, Y = rng.standard_normal((60, 20)), rng.standard_normal((60, 50))
+    W, H = rng.standard_normal((20, rank)), rng.standard_normal((50, rank))
+    changes = {"balance": False, "factorise": False, "cg_steps": 300, "cg_tol": 1e-13}
+    plan = replace(FAST, precondition=precondition, **changes)
+    iterate = FullSquared(Counted(as_matrix(X)), as_matrix(Y), 0.7, plan, False)
     iterate.start(W, H)
     iterate.update_W()
     gradient = X.T @ (X @ iterate.W @ iterate.H.T - Y) @ iterate.H + 0.7 * iterate.W
-    # Gradients of size 1e3 at the start; rank above L leaves directions at the root of rounding.
-    assert np.abs(gradient).max() < 1e-6
+    assert np.abs(gradient).max() < 1e-8  # 1e-13 of gradients of size 1e4 at the start
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_the_first_gradient_of_algorithm_1_is_that_at_zero(missing):
+    X, Y, W, H = _data(missing, True)
+    entries = entries_of(as_labels(Y), LOSSES["logistic"], np.float64)
+    iterate = GeneralLoss(Counted(as_matrix(X)), entries, 0.7, FAST, GeneralOptions())
+    D = np.where(np.isnan(Y), 0.0, np.where(Y > 0, 0.5, -0.5))  # minus the slope of the loss
+    np.testing.assert_allclose(iterate.pull(H), D @ H, atol=1e-14)
+    np.testing.assert_allclose(iterate.push(X @ W), D.T @ X @ W, atol=1e-13)
+
+
+def test_products_are_counted_both_ways_in_shares_of_the_rank():
+    X = Counted(as_matrix(np.ones((5, 4))), rank=2)
+    X.times(np.ones((4, 2)))
+    assert X.products == 1
+    X.adjoint(np.ones((5, 3)))
+    assert X.products == 2.5
 
 
 def test_algorithm_1_turns_the_factors_before_it_solves_for_h():

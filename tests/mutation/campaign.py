@@ -31,8 +31,8 @@ import scipy.sparse  # noqa: F401
 import sklearn.base  # noqa: F401
 import tqdm  # noqa: F401
 from equivalent import EQUIVALENT
-from mutants import ROOT, Mutant, drawn
-from targets import COMPILED, SEED, SPEED, TARGETS, Target
+from mutants import ROOT, Mutant, drawn, mutants_of
+from targets import ALWAYS, COMPILED, SEED, SPEED, TARGETS, Target
 
 MEMORY = 8 << 30  # a mutated shape can ask for everything
 
@@ -178,12 +178,12 @@ def judge(mutant: Mutant, target: Target, first: Run) -> Outcome:
 
 def chosen(arguments: argparse.Namespace) -> list[tuple[Mutant, Target]]:
     """Return the drawn mutants that are asked for, those shown to be equivalent left out."""
-    every = [
-        (mutant, target)
-        for path, target in TARGETS.items()
-        if arguments.only in path
-        for mutant in drawn(path, arguments.count or target.count, arguments.seed, SPEED)
-    ]
+    every = []
+    for path, target in TARGETS.items():
+        if arguments.only in path:
+            found = drawn(path, arguments.count or target.count, arguments.seed, SPEED)
+            found += [m for m in mutants_of(path) if m.key in ALWAYS and m not in found]
+            every += [(mutant, target) for mutant in found]
     left = [pair for pair in every if pair[0].key not in EQUIVALENT]
     if arguments.sample:
         # The first mutant of every few modules: a walk through all rooms.

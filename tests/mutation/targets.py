@@ -48,6 +48,17 @@ TARGETS = {
     "leml_solver/_linalg/threads.py": Target(4, _tests("sparse_kernels", "updates")),
 }
 
+# Mutants that once survived and certified falsely: run whatever the seed draws.
+ALWAYS = {
+    (
+        "leml_solver/_factored/certificate.py",
+        "_SideSums.repair",
+        "return np.asarray(u * np.where(y > 0, shrink[0][labels], shrink[1][labels]))",
+        "return u",
+        0,
+    ),
+}
+
 # Compiled modules: their mutants are compiled afresh.
 COMPILED = ("leml_solver/_exact/entry_loops.py", "leml_solver/_linalg/compiled.py")
 
