@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from test_tron_cg import MAKERS, L, _data, _feature_problem, _label_problem, _spd, d, k
+from test_tron_cg import MAKERS, L, _data, _feature_problem, _label_problem, _spd, k
 
 from leml_solver._factored import entry_sums
 from leml_solver._factored.fit import AlternatingOptions, fit_factors
