@@ -155,19 +155,24 @@ def test_groups_that_have_converged_stay_where_they_are():
     np.testing.assert_allclose(moved, solution, atol=1e-6)
 
 
-def test_no_product_is_spent_on_groups_that_have_converged():
+def test_nothing_is_spent_on_groups_that_have_converged():
     problem, H = _label_problem("squared", False)
-    products = []
+    products, looks = [], []
 
     class Counting(LabelProblem):
         def hessian(self, H):
             product = super().hessian(H)
             return lambda S: products.append(1) or product(S)
 
+        def values(self, H):
+            looks.append(1)
+            return super().values(H)
+
     counting = Counting(problem.entries, problem.A, problem.penalties, True)
-    tron(counting, H, TronOptions(newton_steps=5, cg_steps=40, tol=1e-6, cg_tol=1e-8))
+    tron(counting, H, TronOptions(newton_steps=50, cg_steps=40, tol=1e-6, cg_tol=1e-8))
     # A quadratic in three unknowns per label: three products per Newton step, the region grows.
     assert 3 <= len(products) <= 15
+    assert 2 <= len(looks) <= 6
 
 
 @pytest.mark.parametrize("intercept", [True, False])
