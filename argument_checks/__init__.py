@@ -23,6 +23,7 @@ __all__ = [
     "positive",
     "positive_integer",
     "probability",
+    "same_rows",
     "truth_value",
 ]
 
@@ -86,10 +87,10 @@ def open_probability(value: Any, name: str) -> float:
     return number
 
 
-def finite_array(value: Any, name: str, ndim: int) -> NDArray[np.float64]:
+def finite_array(value: Any, name: str, ndim: int, dtype: Any = np.float64) -> NDArray[np.float64]:
     """Return `value` as a non-empty float array with `ndim` axes and without NaN or infinity."""
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = np.asarray(value, dtype=dtype)
     except (TypeError, ValueError) as error:
         raise TypeError(f"`{name}` must be an array of numbers, got {type(value)!r}.") from error
     if array.ndim != ndim:
@@ -104,10 +105,12 @@ def finite_array(value: Any, name: str, ndim: int) -> NDArray[np.float64]:
     return array
 
 
-def moderate_array(value: Any, name: str, ndim: int) -> NDArray[np.float64]:
+def moderate_array(
+    value: Any, name: str, ndim: int, dtype: Any = np.float64
+) -> NDArray[np.float64]:
     """Return a finite array whose largest size, if any, is in [1e-50, 1e50]: squares are safe."""
-    array = finite_array(value, name, ndim)
-    largest = float(np.abs(array).max())
+    array = finite_array(value, name, ndim, dtype)
+    largest = float(max(array.max(), -array.min()))
     if largest and not 1e-50 <= largest <= 1e50:
         raise ValueError(
             f"`{name}` must have its largest size between 1e-50 and 1e50, got {largest!r}; "
@@ -134,6 +137,15 @@ def indices(value: Any, name: str, size: int, end: int) -> NDArray[np.int64]:
     if array.min() < 0 or array.max() >= end:
         raise ValueError(f"`{name}` must lie in [0, {end}), got {array.min()} to {array.max()}.")
     return array.astype(np.int64)
+
+
+def same_rows(X: Any, Y: Any) -> None:
+    """Raise unless X and Y, features and labels of the same points, have the same rows."""
+    if X.shape[0] != Y.shape[0]:
+        raise ValueError(
+            "`X` and `Y` must have the same number of rows, one per point, "
+            f"got {X.shape[0]} and {Y.shape[0]}."
+        )
 
 
 def distribution(value: Any, name: str) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from assignments.assignment import Assignment, read_assignment
 from assignments.autograder import write_autograder
 from assignments.notebooks import solution_notebook, student_notebook, write
 from assignments.source import find_sources
+from command_line import run_command
 
 __all__ = ["BuildError", "build", "main"]
 
@@ -65,12 +66,14 @@ def build(
 
 
 def _require_extras() -> None:
+    """Raise unless the packages that build the course are there."""
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise BuildError(f"{', '.join(missing)} not found; {_ADVICE}")
 
 
 def _parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
     parser = argparse.ArgumentParser("python -m assignments.build", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("build/course"), help="(%(default)s)")
     parser.add_argument("--term", type=int, default=0, help="seeds the hidden tests, such as 2027")
@@ -82,16 +85,16 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Build what the command line asks for; return the exit status."""
     options = _parser().parse_args(arguments)
-    try:
-        _require_extras()
-        for path in find_sources(options.only):
-            for part, seconds in build(path, options.out, term=options.term, check=options.check):
-                place = options.out / path.stem / part
-                print(f"{path.stem:14s} {part:10s} {seconds:6.1f} s  {place}", flush=True)
-    except (RuntimeError, ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return run_command("build", lambda: _build_all(options), unusable=(RuntimeError,))
+
+
+def _build_all(options: argparse.Namespace) -> None:
+    """Build the assignments asked for, and print a line for each part."""
+    _require_extras()
+    for path in find_sources(options.only):
+        for part, seconds in build(path, options.out, term=options.term, check=options.check):
+            place = options.out / path.stem / part
+            print(f"{path.stem:14s} {part:10s} {seconds:6.1f} s  {place}", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from assignments.grading.results import write_json
 from assignments.grading.specification import Specification
 from assignments.marks import Mark, failed_mark, load_mark, mark_of, write_marks
 from assignments.source import find_sources
+from command_line import run_command, whole_number
 
 __all__ = ["Task", "grade_all", "main"]
 
@@ -123,6 +124,7 @@ def _run(command: list[str], seconds: float) -> str:
 
 
 def _bar(total: int, done: int) -> contextlib.AbstractContextManager[Any]:
+    """Return a bar that shows how many submissions are graded."""
     from tqdm import tqdm
 
     bar = tqdm(total=total, initial=done, unit="submission", file=sys.stderr, mininterval=0.5)
@@ -130,17 +132,19 @@ def _bar(total: int, done: int) -> contextlib.AbstractContextManager[Any]:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
     parser = argparse.ArgumentParser("python -m assignments.grade", description=__doc__)
     parser.add_argument("submissions", nargs="+", type=Path, metavar="FOLDER_OR_FILE")
     parser.add_argument("--assignment", help="when the notebooks do not say it: a or a_promise")
     parser.add_argument("--out", type=Path, default=Path("marks.csv"), help="(%(default)s)")
     parser.add_argument("--term", type=int, default=0, help="as given to the builder")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds a cell or a call")
-    parser.add_argument("--jobs", type=int, default=1, help="submissions graded at once")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds per cell or call")
+    parser.add_argument("--jobs", type=whole_number(), default=1, help="submissions graded at once")
     return parser
 
 
 def _specifications(term: int) -> dict[str, Specification]:
+    """Return the tests of every assignment by its name."""
     read = [read_assignment(path) for path in find_sources()]
     return {assignment.name: assignment.specification(term) for assignment in read}
 
@@ -148,27 +152,25 @@ def _specifications(term: int) -> dict[str, Specification]:
 def main(arguments: list[str] | None = None) -> int:
     """Grade what the command line names; return the exit status."""
     options = _parser().parse_args(arguments)
-    try:
-        chosen = find_sources([options.assignment])[0].stem if options.assignment else ""
-        specifications = _specifications(options.term)
-        task = Task(specifications, options.out, options.limit, max(1, options.jobs))
-        apart = (task.marks, task.feedback)
-        handed = collect(options.submissions, list(specifications), chosen, apart=apart)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return run_command("grade", lambda: _grade(options))
+
+
+def _grade(options: argparse.Namespace) -> None:
+    """Grade what the command line names, and print the marks if they are few."""
+    chosen = find_sources([options.assignment])[0].stem if options.assignment else ""
+    specifications = _specifications(options.term)
+    task = Task(specifications, options.out, options.limit, options.jobs)
+    apart = (task.marks, task.feedback)
+    handed = collect(options.submissions, list(specifications), chosen, apart=apart)
     try:
         marks = grade_all(task, handed)
     except KeyboardInterrupt:
-        print(f"\ninterrupted; {options.out} has the marks so far", file=sys.stderr)
-        return 130
+        raise KeyboardInterrupt(f"interrupted; {options.out} has the marks so far") from None
     except OSError as error:
-        print(f"error: {options.out} cannot be written: {error.strerror}.", file=sys.stderr)
-        return 2
+        raise OSError(f"{options.out} cannot be written: {error.strerror}.") from error
     for mark in marks if len(marks) <= 3 else []:
         print(mark.text())
     print(f"{len(marks)} graded, {sum(bool(m.remarks) for m in marks)} with remarks: {options.out}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Mark:
     feedback: dict[str, Any]
 
     def text(self) -> str:
-        """Return the mark with its feedback, a line a test."""
+        """Return the mark with its feedback, a line per test."""
         lines = [f"{printable(self.submission)}: {self.total:g} points"]
         for outcome in self.feedback.get("outcomes", []):
             points = f"{outcome['points']:g}/{outcome['max_points']:g}"

@@ -17,7 +17,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -28,13 +28,14 @@ from leml_solver import (
     LOSSES,
     Ball,
     FrobeniusBall,
+    Labels,
     Problem,
     SolverResult,
     TraceBall,
     certify,
     minimise,
+    minimise_by_cvxpy,
 )
-from leml_solver._exact.cvxpy_oracle import minimise_by_cvxpy
 
 ROUNDING_GAP = 1e-11
 PEERS = {
@@ -122,7 +123,7 @@ def build(case: Instance) -> tuple[Problem, Ball]:
     values = np.where(values > 0, 1.0, -1.0) if loss.binary else values
     make = TraceBall if case.ball == "trace" else FrobeniusBall
     ball = make(case.radius or make(1.0).norm(Z))
-    return Problem(loss, X, rows, columns, values, None, case.L), ball
+    return Problem(loss, X, Labels.observed(rows, columns, values, (case.n, case.L))), ball
 
 
 def _observed(case: Instance, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -167,8 +168,10 @@ def measure(case: Instance, repeats: int) -> Row:
 
 def _solve_afresh(problem: Problem, ball: Ball, tol: float) -> tuple[float, SolverResult]:
     """Return seconds and answer from the arrays on, with nothing kept of an earlier solve."""
+    shape = problem.labels.shape
     began = time.perf_counter()
-    result = minimise(replace(problem), ball, tol=tol)
+    labels = Labels.observed(problem.rows, problem.columns, problem.values, shape)
+    result = minimise(Problem(problem.loss, problem.X, labels), ball, tol=tol)
     return time.perf_counter() - began, result
 
 
@@ -176,7 +179,8 @@ def warm_up() -> float:
     """Load or compile the loops over entries and cvxpy itself; return our share of the seconds."""
     rng = np.random.default_rng(0)
     X, rows = rng.standard_normal((60, 4)), np.arange(60)
-    problem = Problem(LOSSES["logistic"], X, rows, rows % 8, (rows % 3 == 0) * 1.0, None, 8)
+    labels = Labels.observed(rows, rows % 8, (rows % 3 == 0) * 1.0, (60, 8))
+    problem = Problem(LOSSES["logistic"], X, labels)
     began = time.perf_counter()
     minimise(problem, TraceBall(1.0))
     seconds = time.perf_counter() - began

@@ -29,7 +29,7 @@ from scipy import sparse
 
 from benchmarks import shapes
 from benchmarks.contenders import FLOOR, Contender, contenders
-from leml_solver._linalg.threads import available_threads
+from leml_solver import available_threads
 from leml_solver.datasets import load_dataset
 from leml_solver.metrics import evaluate_scores, top_k_accuracy
 

@@ -12,7 +12,7 @@ _TOPICS = 100
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a data set: averages of nonzeros and of labels a row, and the rank to fit."""
+    """Sizes of a data set: averages of nonzeros and of labels per row, and the rank to fit."""
 
     n: int
     d: int

@@ -23,8 +23,7 @@ import scipy.sparse as sp
 
 from benchmarks import shapes
 from benchmarks.peers import Direct, scipy_plain
-from leml_solver import AlternatingOptions, fit_factors
-from leml_solver._linalg.threads import available_threads, limit_threads
+from leml_solver import AlternatingOptions, available_threads, fit_factors, limit_threads
 from leml_solver.algorithms import FAST, PLAIN, Counted, FeatureProblem, as_matrix, entries_of
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES
@@ -159,7 +158,7 @@ def eurlex(args):
     seconds, target = plain.trace[-1].seconds, plain.objective
     cg = replace(PLAIN, columnwise=True)
     steps = [
-        ("+ one CG a column in the eigenvectors of H^T H", cg),
+        ("+ one CG per column in the eigenvectors of H^T H", cg),
         ("+ Jacobi preconditioner", replace(cg, precondition=True)),
         ("+ 4 CG steps", replace(cg, precondition=True, cg_steps=4)),
         ("+ balancing: the fast variant", replace(FAST, factorise=False)),

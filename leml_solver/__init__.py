@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from leml_solver._exact.balls import Ball, FrobeniusBall, TraceBall
 from leml_solver._exact.certificate import certify, dual_bound
+from leml_solver._exact.cvxpy_oracle import minimise_by_cvxpy
 from leml_solver._exact.minimise import minimise
+from leml_solver._linalg.threads import available_threads, limit_threads
+from leml_solver.labels import Labels
 from leml_solver.losses import (
     LOSSES,
     Absolute,
@@ -25,9 +28,13 @@ from leml_solver.problem import Problem
 from leml_solver.result import Certificate, SolverResult, Status
 
 if TYPE_CHECKING:
-    from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
+    from leml_solver._factored.fit import (
+        AlternatingOptions,
+        FactorResult,
+        fit_factors,
+        fit_problem,
+    )
     from leml_solver.estimators import LEMLClassifier, LEMLRegressor
-    from leml_solver.labels import Labels
     from leml_solver.metrics import average_auc, evaluate_scores, hamming_loss, top_k_accuracy
     from leml_solver.model_selection import EntrySplit, MultiLabelScorer, evaluate_estimator
     from leml_solver.persistence import ModelFileError, load_model, save_model
@@ -56,15 +63,19 @@ __all__ = [
     "SquaredHinge",
     "Status",
     "TraceBall",
+    "available_threads",
     "average_auc",
     "certify",
     "dual_bound",
     "evaluate_estimator",
     "evaluate_scores",
     "fit_factors",
+    "fit_problem",
     "hamming_loss",
+    "limit_threads",
     "load_model",
     "minimise",
+    "minimise_by_cvxpy",
     "save_model",
     "top_k_accuracy",
 ]
@@ -73,10 +84,10 @@ _WHERE = {
     "AlternatingOptions": "_factored.fit",
     "FactorResult": "_factored.fit",
     "fit_factors": "_factored.fit",
+    "fit_problem": "_factored.fit",
     "EntrySplit": "model_selection",
     "LEMLClassifier": "estimators",
     "LEMLRegressor": "estimators",
-    "Labels": "labels",
     "average_auc": "metrics",
     "evaluate_scores": "metrics",
     "hamming_loss": "metrics",

@@ -9,27 +9,134 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver._factored.fit import AlternatingOptions
-from leml_solver._files.archives import written_aside
-from leml_solver.estimators import LEMLClassifier
-from leml_solver.model_selection import evaluate_estimator
-from leml_solver.persistence import load_model, save_model
-from leml_solver.readers import FORMATS, Dataset, ReadError, ReadOptions, read, read_blocks
+from command_line import add_seed, page_parser, run_command, whole_number, whole_numbers
+from leml_solver.readers import Dataset, ReadError, read, read_blocks
+from leml_solver.readers.arguments import add_reading_arguments, read_options, share_or_name
+from safe_files import written_aside
 
-__all__ = ["COMMANDS"]
+if TYPE_CHECKING:  # scikit-learn takes a second, which --help need not
+    from leml_solver.estimators import LEMLClassifier
 
 Options = argparse.Namespace
+
+_DESCRIPTION = """\
+Low-rank multi-label learning on files: fit Z = W H^T with a trace-norm penalty to labels of which
+some may be missing, and say how far the answer is from the best one.
+
+commands:
+  train     fit a model to a file and write it
+  evaluate  print top-K accuracy, AUC and Hamming loss of a model on a file
+  predict   write the best labels of each row, streaming through the file
+
+Each command explains itself: python -m leml_solver train --help
+"""
+_EPILOGUE = """\
+files (plain or gzipped; the format is found out unless --format says it):
+  svmlight  3,17 1:0.5 8:1      labels from 0, features from 1 (--zero-based: from 0)
+  extreme   the same from 0, after a first line 'rows features labels'
+  arff      Mulan's; labels from an XML file beside it, or --labels FILE.xml or --labels COUNT
+  npz       X_data, X_indices, X_indptr, X_shape, the same for Y, train_idx, test_idx
+
+examples:
+  python -m leml_solver train bibtex.npz --model bibtex.model --rank 64 --penalty 5
+  python -m leml_solver evaluate bibtex.model bibtex.npz
+  python -m leml_solver train emotions.arff --model m --loss logistic --split 0.25 --seed 1
+  python -m leml_solver evaluate m emotions.arff --split 0.25 --seed 1
+  python -m leml_solver predict m new.svm --top 3 --out answers.txt
+
+Exit status: 0 all is well, 2 wrong usage or a file that cannot be used.
+"""
+_SPLIT = """\
+rows to use: all; a share such as 0.2, held out at random by --seed; or a name such as mulan, for
+the row numbers mulan_train_idx and mulan_test_idx of an npz file (default: train_idx and test_idx
+if the file has them, else all)"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    options = _parser().parse_args(arguments)
+    commands = {"train": train, "evaluate": evaluate, "predict": predict}
+    return run_command("leml_solver", lambda: _with_notes(commands[options.command], options))
+
+
+def _with_notes(command: Callable[[Options], None], options: Options) -> None:
+    """Run a command, and pass on the warnings of the solver when it has ended."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        command(options)
+    for warning in caught:
+        print(f"leml_solver: note: {warning.message}", file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    parser = page_parser("leml_solver", _DESCRIPTION, _EPILOGUE)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    _add_train(commands.add_parser("train", help="fit a model to a file and write it"))
+    _add_evaluate(commands.add_parser("evaluate", help="print the metrics of a model on a file"))
+    _add_predict(commands.add_parser("predict", help="write the best labels of each row"))
+    return parser
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `train`."""
+    add, count = parser.add_argument, whole_number()
+    add("data", help="file to learn from")
+    add("--model", required=True, metavar="FILE", help="where to write the model")
+    add("--rank", type=count, default=50, metavar="K", help="columns (default 50)")
+    add("--penalty", type=float, default=1.0, metavar="MU", help="trace-norm weight (default 1)")
+    add("--loss", default="squared", choices=("squared", "logistic", "squared_hinge"))
+    add("--iterations", type=count, default=20, metavar="N", help="outer iterations (default 20)")
+    add("--tol", type=float, default=1e-4, help="stop at this relative decrease (default 1e-4)")
+    add("--no-intercept", action="store_true", help="fit no intercept")
+    add("--no-certificate", action="store_true", help="skip the optimality gap")
+    add("--quiet", action="store_true", help="show no progress bar")
+    _add_split(parser)
+    add_reading_arguments(parser)
+
+
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `evaluate`."""
+    parser.add_argument("model", help="model written by train")
+    parser.add_argument("data", help="file with rows and their true labels")
+    parser.add_argument(
+        "--top", type=whole_numbers(), metavar="K,...", help="depths (default 1,3,5)"
+    )
+    _add_split(parser)
+    add_reading_arguments(parser)
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `predict`."""
+    parser.add_argument("model", help="model written by train")
+    parser.add_argument("data", help="file with rows; labels in it are not used")
+    parser.add_argument(
+        "--out", default="-", metavar="FILE", help="text file, label:score best first (default: -)"
+    )
+    parser.add_argument("--top", type=whole_number(), metavar="K", help="labels (default 5)")
+    parser.add_argument(
+        "--positive", action="store_true", help="of these, only labels with a score above 0"
+    )
+    add_reading_arguments(parser)
+
+
+def _add_split(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose rows."""
+    parser.add_argument("--split", type=share_or_name, metavar="WHICH", help=_SPLIT)
+    add_seed(parser)
 
 
 def train(options: Options) -> None:
     """Fit a model to a file and write it."""
+    from leml_solver import AlternatingOptions, LEMLClassifier, save_model
+
     _check_folder(options.model)
-    data, rows = _chosen(read(options.data, _reading(options)), options, "train")
+    data, rows = _chosen(read(options.data, read_options(options)), options, "train")
     model = LEMLClassifier(
         options.rank,
         penalty=options.penalty,
@@ -52,8 +159,10 @@ def train(options: Options) -> None:
 
 def evaluate(options: Options) -> None:
     """Print the metrics of a model on a file."""
+    from leml_solver import evaluate_estimator
+
     model = _classifier(options.model)
-    reading = _reading(options, n_features=model.n_features_in_, n_labels=model.H_.shape[0])
+    reading = read_options(options, n_features=model.n_features_in_, n_labels=model.H_.shape[0])
     data, rows = _chosen(read(options.data, reading), options, "test")
     ks = options.top or tuple(k for k in (1, 3, 5) if k <= data.Y.shape[1])
     metrics = evaluate_estimator(model, data.X, data.targets(), ks=ks)
@@ -73,36 +182,15 @@ def predict(options: Options) -> None:
     model = _classifier(options.model)
     L = model.H_.shape[0]
     top = min(5, L) if options.top is None else options.top
-    if not 1 <= top <= L:
+    if top > L:
         raise ValueError(f"--top must be from 1 to {L} labels, got {top}.")
-    blocks = read_blocks(options.data, _reading(options, n_features=model.n_features_in_))
+    blocks = read_blocks(options.data, read_options(options, n_features=model.n_features_in_))
     with _output(options.out) as file:
         for block in blocks:
             _say(block)
             if block.X.shape[0]:
                 labels, scores = model.predict_topk(block.X, top, return_scores=True)
                 file.writelines(_answers(labels, scores, options.positive))
-
-
-COMMANDS: dict[str, Callable[[Options], None]] = {
-    "train": train,
-    "evaluate": evaluate,
-    "predict": predict,
-}
-
-
-def _reading(options: Options, **widths: int) -> ReadOptions:
-    """Return how to read the file."""
-    labels = options.labels
-    with contextlib.suppress(TypeError, ValueError):
-        labels = int(labels)
-    return ReadOptions(
-        format=options.format,
-        labels=labels,
-        zero_based=options.zero_based,
-        strict=not options.lenient,
-        **widths,
-    )
 
 
 def _check_folder(path: str) -> None:
@@ -114,6 +202,8 @@ def _check_folder(path: str) -> None:
 
 def _classifier(path: str) -> LEMLClassifier:
     """Return a classifier for label matrices from its file."""
+    from leml_solver import LEMLClassifier, load_model
+
     model = load_model(path)
     if not isinstance(model, LEMLClassifier) or model.target_kind_ != "multilabel":
         raise ValueError(f"{path}: expected a classifier of label matrices, written by train.")
@@ -135,8 +225,8 @@ def _split_rows(data: Dataset, options: Options, part: str) -> tuple[NDArray[Any
     which, n = options.split, data.X.shape[0]
     if which == "all" or (which is None and f"{part}_idx" not in data.splits):
         return None, "all"
-    if (share := _number(which)) is not None:
-        return _held_out(share, n, options.seed, part), f"{part}, {which} held out"
+    if isinstance(which, float):
+        return _held_out(which, n, options.seed, part), f"{part}, {which:g} held out"
     name = f"{part}_idx" if which is None else f"{which}_{part}_idx"
     if name not in data.splits:
         known = ", ".join(sorted(data.splits)) or "none"
@@ -144,18 +234,8 @@ def _split_rows(data: Dataset, options: Options, part: str) -> tuple[NDArray[Any
     return data.splits[name], name
 
 
-def _number(text: str | None) -> float | None:
-    """Return a number, or None for a name."""
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return None
-
-
 def _held_out(share: float, n: int, seed: int, part: str) -> NDArray[Any]:
     """Return the rows of a random split, in their order."""
-    if not 0 < share < 1:
-        raise ReadError(f"--split must lie strictly between 0 and 1, got {share}.")
     order = np.random.default_rng(seed).permutation(n)
     cut = n - round(share * n)
     return np.sort(order[:cut] if part == "train" else order[cut:])
@@ -196,8 +276,8 @@ def _data_lines(path: str, data: Dataset, rows: str) -> list[tuple[str, str]]:
     return [
         ("data", path),
         ("rows", f"{n} ({rows})"),
-        ("features", f"{data.X.shape[1]}, {data.X.nnz / max(1, n):.2f} nonzero a row"),
-        ("labels", f"{L}, {data.Y.nnz / max(1, n):.2f} positive a row"),
+        ("features", f"{data.X.shape[1]}, {data.X.nnz / max(1, n):.2f} nonzero per row"),
+        ("labels", f"{L}, {data.Y.nnz / max(1, n):.2f} positive per row"),
         ("labels missing", f"{100 * missing / max(1, n * L):.2f} %"),
     ]
 
@@ -224,161 +304,6 @@ def _print_table(lines: list[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         print(f"{name:<{width}}  {value}")
-
-
-_DESCRIPTION = """\
-Low-rank multi-label learning on files: fit Z = W H^T with a trace-norm penalty to labels of which
-some may be missing, and say how far the answer is from the best one.
-
-commands:
-  train     fit a model to a file and write it
-  evaluate  print top-K accuracy, AUC and Hamming loss of a model on a file
-  predict   write the best labels of each row, streaming through the file
-
-Each command explains itself: python -m leml_solver train --help
-"""
-_EPILOGUE = """\
-files (plain or gzipped; the format is found out unless --format says it):
-  svmlight  3,17 1:0.5 8:1      labels from 0, features from 1 (--zero-based: from 0)
-  extreme   the same from 0, after a first line 'rows features labels'
-  arff      Mulan's; labels from an XML file beside it, or --labels FILE.xml or --labels COUNT
-  npz       X_data, X_indices, X_indptr, X_shape, the same for Y, train_idx, test_idx
-
-examples:
-  python -m leml_solver train bibtex.npz --model bibtex.model --rank 64 --penalty 5
-  python -m leml_solver evaluate bibtex.model bibtex.npz
-  python -m leml_solver train emotions.arff --model m --loss logistic --split 0.25 --seed 1
-  python -m leml_solver evaluate m emotions.arff --split 0.25 --seed 1
-  python -m leml_solver predict m new.svm --top 3 --out answers.txt
-
-Exit status: 0 all is well, 2 wrong usage or a file that cannot be used.
-"""
-_SPLIT = """\
-rows to use: all; a share such as 0.2, held out at random by --seed; or a name such as mulan, for
-the row numbers mulan_train_idx and mulan_test_idx of an npz file (default: train_idx and test_idx
-if the file has them, else all)"""
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    options = _parser().parse_args(arguments)
-    from leml_solver import (
-        __main__ as command,  # scikit-learn takes a second, which --help need not
-    )
-
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
-            command.COMMANDS[options.command](options)
-    except BrokenPipeError:  # the reader of our output, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (ValueError, TypeError, OSError) as error:
-        return _failed(str(error))
-    except MemoryError as error:
-        return _failed(f"not enough memory ({error}); lower --rank, or check the file's numbers")
-    except KeyboardInterrupt:
-        return _failed("stopped; nothing was written", 130)
-    for warning in caught:
-        print(f"leml_solver: note: {warning.message}", file=sys.stderr)
-    return 0
-
-
-def _failed(message: str, status: int = 2) -> int:
-    """Say what went wrong on standard error."""
-    print(f"leml_solver: {message}", file=sys.stderr)
-    return status
-
-
-def _parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
-    parser = argparse.ArgumentParser(
-        prog="python -m leml_solver",
-        description=_DESCRIPTION,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    _add_train(commands.add_parser("train", help="fit a model to a file and write it"))
-    _add_evaluate(commands.add_parser("evaluate", help="print the metrics of a model on a file"))
-    _add_predict(commands.add_parser("predict", help="write the best labels of each row"))
-    return parser
-
-
-def _add_train(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `train`."""
-    parser.add_argument("data", help="file to learn from")
-    parser.add_argument("--model", required=True, metavar="FILE", help="where to write the model")
-    parser.add_argument("--rank", type=int, default=50, metavar="K", help="columns (default 50)")
-    parser.add_argument(
-        "--penalty", type=float, default=1.0, metavar="MU", help="trace-norm weight (default 1)"
-    )
-    parser.add_argument(
-        "--loss", default="squared", choices=("squared", "logistic", "squared_hinge")
-    )
-    parser.add_argument(
-        "--iterations", type=int, default=20, metavar="N", help="outer iterations (default 20)"
-    )
-    parser.add_argument(
-        "--tol", type=float, default=1e-4, help="stop at this relative decrease (default 1e-4)"
-    )
-    parser.add_argument("--no-intercept", action="store_true", help="fit no intercept")
-    parser.add_argument("--no-certificate", action="store_true", help="skip the optimality gap")
-    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    _add_split(parser)
-    _add_reading(parser)
-
-
-def _add_evaluate(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `evaluate`."""
-    parser.add_argument("model", help="model written by train")
-    parser.add_argument("data", help="file with rows and their true labels")
-    parser.add_argument("--top", type=_depths, metavar="K,...", help="depths (default 1,3,5)")
-    _add_split(parser)
-    _add_reading(parser)
-
-
-def _add_predict(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `predict`."""
-    parser.add_argument("model", help="model written by train")
-    parser.add_argument("data", help="file with rows; labels in it are not used")
-    parser.add_argument(
-        "--out", default="-", metavar="FILE", help="text file, label:score best first (default: -)"
-    )
-    parser.add_argument("--top", type=int, metavar="K", help="labels (default 5)")
-    parser.add_argument(
-        "--positive", action="store_true", help="of these, only labels with a score above 0"
-    )
-    _add_reading(parser)
-
-
-def _add_split(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose rows."""
-    parser.add_argument("--split", metavar="WHICH", help=_SPLIT)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default 0)")
-
-
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add the options of reading files."""
-    parser.add_argument("--format", choices=FORMATS, help="default: found out from the file")
-    parser.add_argument(
-        "--labels", metavar="XML|COUNT", help="arff: Mulan's label file, or how many at the end"
-    )
-    parser.add_argument("--zero-based", action="store_true", help="svmlight: features from 0")
-    parser.add_argument(
-        "--lenient", action="store_true", help="skip bad lines and say how many there were"
-    )
-
-
-def _depths(text: str) -> tuple[int, ...]:
-    """Return positive whole numbers separated by commas."""
-    try:
-        depths = tuple(int(word) for word in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected numbers such as 1,3,5, got {text!r}") from None
-    if min(depths) < 1:
-        raise argparse.ArgumentTypeError(f"expected numbers of at least 1, got {text!r}")
-    return depths
 
 
 if __name__ == "__main__":

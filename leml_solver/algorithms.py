@@ -10,6 +10,7 @@ from leml_solver._factored.algorithm_1 import (
     LabelProblem,
 )
 from leml_solver._factored.algorithm_2 import FullSquared
+from leml_solver._factored.certificate import certify_factors
 from leml_solver._factored.cg import CGOptions, conjugate_gradient
 from leml_solver._factored.closed_forms import (
     CPLST,
@@ -19,6 +20,7 @@ from leml_solver._factored.closed_forms import (
     low_rank_least_squares,
 )
 from leml_solver._factored.entry_sums import entries_of
+from leml_solver._factored.kernel_method import fit_kernel_factors, kernel_features
 from leml_solver._factored.plan import FAST, PLAIN, Plan
 from leml_solver._factored.tron import TronOptions, tron
 from leml_solver._linalg.factors import Groups, balancing
@@ -42,10 +44,13 @@ __all__ = [
     "TronOptions",
     "as_matrix",
     "balancing",
+    "certify_factors",
     "compress",
     "conjugate_gradient",
     "cplst",
     "entries_of",
+    "fit_kernel_factors",
+    "kernel_features",
     "low_rank_least_squares",
     "tron",
 ]

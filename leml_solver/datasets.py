@@ -32,13 +32,15 @@ __all__ = [
     "table_2_differences",
 ]
 
+ENVIRONMENT_VARIABLE = "LEML_DATA"
+_MAX_BYTES = 2**30  # unpacked; the largest known set takes a hundredth of that
 # Table 2 prints two decimals and sometimes cuts them: 68.5054 is printed 68.50.
 _PRINTED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class PartStatistics:
-    """One half of a row of Table 2: points, nonzero features a point, positive labels a point.
+    """One half of a row of Table 2: points, and nonzero features and positive labels per point.
 
     Paper: Table 2.
     """
@@ -74,7 +76,7 @@ class KnownDataset:
     shape : tuple of int
         Numbers of points n, features d and labels L.
     cardinality : float
-        Positive labels a point, as published.
+        Positive labels per point, as published.
     checksum : str
         SHA-256 of its content, see `content_checksum`.
     printed : tuple of PartStatistics, or None
@@ -166,10 +168,6 @@ DATASETS: dict[str, KnownDataset] = {
         "363d6f9b14cbe79a76d2b58ea64ed06add332d3512c6c4bc5c362e999ea9a614",
     ),
 }
-
-
-ENVIRONMENT_VARIABLE = "LEML_DATA"
-_MAX_BYTES = 2**30  # unpacked; the largest known set takes a hundredth of that
 
 
 def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:

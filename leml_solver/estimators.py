@@ -1,6 +1,6 @@
-"""The scikit-learn face of the solver.
+"""LEML as scikit-learn estimators: a classifier and a regressor; some labels may be missing.
 
-Importing it imports scikit-learn; the rest of `leml_solver` does not.
+`LowRankEstimator` is what does not depend on the task. Importing this module loads scikit-learn.
 
 Paper: Section 3.
 """
@@ -13,18 +13,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    RegressorMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from argument_checks import positive_integer
-from leml_solver._estimation.block_scores import BlockScores
-from leml_solver._estimation.scored import Probabilities, Scored, check_rows, warn_unobserved
-from leml_solver._estimation.targets import Targets, class_targets, number_targets, solver_seed
+from leml_solver._estimation.blocks import BlockScores
+from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
+from leml_solver._estimation.targets import Targets, class_targets, number_targets
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
 from leml_solver._factored.kernel_method import Kernel, fit_kernel_factors
 from leml_solver.losses import Loss
@@ -35,7 +30,7 @@ __all__ = ["LEMLClassifier", "LEMLRegressor", "LowRankEstimator"]
 Array = NDArray[Any]
 
 
-class LowRankEstimator(Scored, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScoredEstimator):  # type: ignore[misc]
     """Fit Z = W H^T by alternating minimisation; the parts that do not depend on the task.
 
     Paper: Equation (5).
@@ -74,10 +69,7 @@ class LowRankEstimator(Scored, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = isinstance(self.kernel, str)
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
         tags.transformer_tags.preserves_dtype = ["float64"]
         if self.kernel is None:
             tags.transformer_tags.preserves_dtype += ["float32"]
@@ -85,6 +77,7 @@ class LowRankEstimator(Scored, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     @property
     def _n_features_out(self) -> int:
+        """The number of columns that `transform` returns, for scikit-learn."""
         return int(self.W_.shape[1])
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
@@ -95,28 +88,32 @@ class LowRankEstimator(Scored, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _fit_targets(self, X: Any, targets: Targets, loss: str | Loss) -> None:
         """Fit the factors to checked data and keep them."""
-        check_rows(X, targets)
-        self.unobserved_labels_ = warn_unobserved(targets.labels)
-        arguments: dict[str, Any] = {
-            "penalty": self.penalty,
-            "loss": loss,
-            "random_state": solver_seed(self.random_state),
-            "options": self._solver_options(),
-        }
-        rank, L = positive_integer(self.rank, "rank"), targets.labels.shape[1]
-        if self.kernel is None:
-            X = X if targets.rows is None else X[targets.rows]
-            result = fit_factors(X, targets.labels, rank=min(rank, X.shape[1], L), **arguments)
-            self._keep(result, targets)
-        else:
-            self._fit_kernel(X, targets, {**arguments, "rank": min(rank, X.shape[0], L)})
+        self._check_targets(X, targets)
+        fit = self._fit_rows if self.kernel is None else self._fit_kernel
+        fit(
+            X,
+            targets,
+            penalty=self.penalty,
+            loss=loss,
+            random_state=solver_seed(self.random_state),
+            options=self._solver_options(),
+        )
 
-    def _fit_kernel(self, X: Any, targets: Targets, arguments: dict[str, Any]) -> None:
+    def _fit_rows(self, X: Any, targets: Targets, **arguments: Any) -> None:
+        """Fit to the rows that have labels; `arguments` are those of `fit_factors`."""
+        rank = min(positive_integer(self.rank, "rank"), X.shape[1], targets.labels.shape[1])
+        used = X if targets.rows is None else X[targets.rows]
+        self._keep(fit_factors(used, targets.labels, rank=rank, **arguments), targets)
+
+    def _fit_kernel(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit functions of the kernel with the training rows, of which those with labels count."""
+        rank = min(positive_integer(self.rank, "rank"), X.shape[0], targets.labels.shape[1])
         given = isinstance(self.kernel, str)
         used = slice(None) if targets.rows is None else targets.rows
         points = (X.toarray() if sparse.issparse(X) else X)[:, used][used] if given else X[used]
-        made = fit_kernel_factors(points, targets.labels, kernel=self.kernel, **arguments)
+        made = fit_kernel_factors(
+            points, targets.labels, kernel=self.kernel, rank=rank, **arguments
+        )
         self._keep(made.fit, targets)
         self.W_ = np.zeros((X.shape[0], made.V.shape[1]))
         self.W_[used] = made.V
@@ -162,14 +159,14 @@ class LowRankEstimator(Scored, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return BlockScores(block, (X.shape[0], self.H_.shape[0]))
 
 
-class LEMLClassifier(Probabilities, LowRankEstimator):
+class LEMLClassifier(LabelClassifier, LowRankEstimator):
     r"""Low-rank multi-label classifier; labels may be missing.
 
     Minimises :math:`\sum_{(i,l) \in \Omega} \ell(y_{il}, x_i^T W h_l) + \frac{\mu}{2}
     (\|W\|_F^2 + \|H\|_F^2)` over W (d, k) and H (L, k), which is penalty :math:`\mu` times the
     trace norm of Z = W H^T if k is large enough.
 
-    A label matrix gives one score a label; a label is predicted where its score is above 0. A
+    A label matrix gives one score per label; a label is predicted where its score is above 0. A
     vector of classes is fitted one class against the rest; the class of largest score is predicted.
 
     Memory in `fit` beyond X and Y is a few copies of W, H and X W; `decision_function`, `predict`
@@ -195,7 +192,7 @@ class LEMLClassifier(Probabilities, LowRankEstimator):
     kernel : callable or "precomputed", optional
         A function of two sets of points such as `sklearn.metrics.pairwise.rbf_kernel`; with
         "precomputed", X is the matrix of kernels with the training rows. The penalty is that of the
-        functions, |K^(1/2) Z|_tr; W_ then has one row a training row. Memory is O(n^2).
+        functions, |K^(1/2) Z|_tr; W_ then has one row per training row. Memory is O(n^2).
     options : AlternatingOptions, optional
         Everything else about the solver; its max_iter, tol, intercept and progress are those above.
     random_state : int, RandomState, Generator or None

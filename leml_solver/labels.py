@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, indices
+from argument_checks import finite_array, indices, moderate_array
 from leml_solver._linalg.threads import Rows, balanced_rows
 
 Index = NDArray[Any]
@@ -27,19 +27,23 @@ class Pattern:
     indices: Index
 
     def shares(self, k: int) -> list[Rows]:
-        """Return one block of rows a thread, balanced by entries, for factors of k columns."""
+        """Return one block of rows per thread, balanced by entries, for factors of k columns."""
         return balanced_rows(self.indptr, float(self.indices.size) * k)
 
 
 @dataclass(frozen=True, eq=False)
 class ObservedEntries:
-    """Entries sorted by row, with the order that sorts them by label."""
+    """Entries sorted by row, with the order that sorts them by label.
+
+    Weights are None where each is one.
+    """
 
     by_row: Pattern
     by_label: Pattern
     label_order: Index
     values: Values
     weights: Values | None
+    total_weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +62,19 @@ class Labels:
     def full(cls, Y: Any) -> Labels:
         """Labels of which every entry is known; what a sparse matrix does not store is 0."""
         if not sp.issparse(Y):
-            Y = finite_array(Y, "Y", 2)
+            Y = moderate_array(Y, "Y", 2)
             share = np.count_nonzero(Y) / Y.size
             return cls(Y.shape, Y if share > _DENSE_SHARE else sp.csr_matrix(Y))
         Y = sp.csr_matrix(Y, dtype=np.float64, copy=True)
         Y.sum_duplicates()
         Y.eliminate_zeros()
+        _check_size(Y.shape)
         if not np.isfinite(Y.data).all():
             raise ValueError(
                 "`Y` must be finite, got NaN or infinity; use `masked` for missing labels."
             )
-        _check_size(Y.shape)
+        if Y.nnz:
+            moderate_array(Y.data, "Y", 1)
         dense = Y.nnz > _DENSE_SHARE * Y.shape[0] * Y.shape[1]
         return cls((int(Y.shape[0]), int(Y.shape[1])), Y.toarray() if dense else Y)
 
@@ -98,23 +104,33 @@ class Labels:
     def observed(
         cls, rows: Any, columns: Any, values: Any, shape: tuple[int, int], weights: Any = None
     ) -> Labels:
-        """Labels known at entries (rows[e], columns[e]); an entry may be listed more than once."""
+        """Labels known at entries (rows[e], columns[e]).
+
+        Parameters
+        ----------
+        rows, columns : (m,) integer arrays
+            Point and label of each entry; an entry may be listed more than once.
+        values : (m,) array
+            The labels there.
+        shape : (int, int)
+            (n, L), which may be larger than any row and column listed.
+        weights : (m,) array, optional
+            How often each entry was observed, once if not given; entries of weight 0 are dropped.
+        """
+        _check_size(shape)
         values = np.asarray(values, dtype=np.float64)
         if values.size == 0:
             raise ValueError("`Y` must have an observed entry, got none: every label is missing.")
-        values = finite_array(values, "values", 1)
+        values = moderate_array(values, "values", 1)
         rows = indices(rows, "rows", values.size, shape[0]).astype(np.int32)
         columns = indices(columns, "columns", values.size, shape[1]).astype(np.int32)
-        order = np.lexsort((columns, rows))
-        rows, columns = rows[order], columns[order]
-        label_order = np.lexsort((rows, columns))
-        entries = ObservedEntries(
-            Pattern(_pointers(rows, shape[0]), columns),
-            Pattern(_pointers(columns[label_order], shape[1]), rows[label_order]),
-            label_order,
-            values[order],
-            None if weights is None else _weights(weights, values.size)[order],
-        )
+        counts = None if weights is None else _weights(weights, values.size)
+        order = _kept_by_row(rows, columns, counts)
+        total = float(values.size if counts is None else counts.sum())
+        counts = None if counts is None or (counts == 1).all() else counts[order]
+        by_row = Pattern(_pointers(rows[order], shape[0]), columns[order])
+        by_label, label_order = _transposed(by_row, shape)
+        entries = ObservedEntries(by_row, by_label, label_order, values[order], counts, total)
         return cls((int(shape[0]), int(shape[1])), None, entries)
 
     @property
@@ -128,11 +144,24 @@ class Labels:
         return self.shape[0] * self.shape[1] if self.entries is None else self.entries.values.size
 
     @property
+    def total_weight(self) -> float:
+        """Sum of the weights of the known entries."""
+        return float(self.n_observed) if self.entries is None else self.entries.total_weight
+
+    @property
     def unobserved_labels(self) -> NDArray[np.int64]:
         """Labels without any known entry."""
         if self.entries is None:
             return np.empty(0, dtype=np.int64)
         return np.flatnonzero(np.diff(self.entries.by_label.indptr) == 0)
+
+    def distinct_values(self) -> Values:
+        """Return the values that occur, sorted."""
+        if self.entries is not None:
+            return np.unique(self.entries.values)
+        stored = self.complete.data if sp.issparse(self.complete) else self.complete
+        zeros = np.zeros(1 if stored.size < self.n_observed else 0)
+        return np.unique(np.append(np.unique(stored), zeros))
 
 
 def as_labels(Y: Any) -> Labels:
@@ -144,8 +173,14 @@ def as_labels(Y: Any) -> Labels:
 
 def _check_size(shape: tuple[int, int]) -> None:
     """Refuse a label matrix without rows or columns."""
-    if min(shape) == 0:
+    if min(shape) < 1:
         raise ValueError(f"`Y` must have rows and columns, got shape {shape}.")
+
+
+def _kept_by_row(rows: Index, columns: Index, weights: Values | None) -> Index:
+    """Return the entries of positive weight in the order of their rows, then of their columns."""
+    order = np.lexsort((columns, rows))
+    return order if weights is None else order[weights[order] > 0]
 
 
 def _pointers(sorted_rows: Index, n_rows: int) -> Index:
@@ -153,11 +188,22 @@ def _pointers(sorted_rows: Index, n_rows: int) -> Index:
     return np.searchsorted(sorted_rows, np.arange(n_rows + 1)).astype(np.int64)
 
 
+def _transposed(by_row: Pattern, shape: tuple[int, int]) -> tuple[Pattern, Index]:
+    """Return the entries sorted by label, then by row, and the order that sorts them so."""
+    places = np.arange(by_row.indices.size)
+    by_label = sp.csr_matrix((places, by_row.indices, by_row.indptr), shape=shape).tocsc()
+    return Pattern(by_label.indptr.astype(np.int64), by_label.indices), by_label.data
+
+
 def _weights(value: Any, size: int) -> Values:
-    """Return one non-negative weight a value."""
+    """Return one weight per value, not negative and not all zero."""
     array = finite_array(value, "weights", 1)
-    if array.shape != (size,) or array.min() < 0:
+    if array.shape != (size,):
+        raise ValueError(f"`weights` must have one weight per value, ({size},), got {array.shape}.")
+    if array.min() < 0:
+        raise ValueError(f"`weights` must not be negative, got {array.min()!r}.")
+    if array.max() == 0:
         raise ValueError(
-            f"`weights` must be ({size},) and not negative, got {array.shape} from {array.min()}."
+            "`weights` must have a positive entry, got zeros only: nothing is observed."
         )
     return array

@@ -1,12 +1,17 @@
 """Losses, entry by entry: values, derivatives, conjugates and the constants the bounds need.
 
+A loss of one's own derives from `Loss`; solvers, certificates, cvxpy, population risks and bounds
+ask the loss, never its class.
+
 Paper: Table 1.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,51 +20,84 @@ from scipy.special import expit, xlog1py, xlogy
 Array = NDArray[np.float64]
 
 
-class Loss(Protocol):
-    """A convex loss of a label y and a prediction f; every method works entry by entry."""
+class Loss(ABC):
+    """A convex loss of a label y and a prediction f; every method works entry by entry.
 
-    @property
-    def name(self) -> str:
-        """The key in `LOSSES`."""
+    A loss must have a `name`, a `curvature`, values, derivatives and a conjugate.  The defaults of
+    the rest are right for a conjugate that is finite everywhere, and claim no constant.
+    `leml_theory.checks.check_loss` measures whether a loss is what it says.
 
-    @property
-    def binary(self) -> bool:
-        """Whether labels are -1 and +1."""
+    Attributes
+    ----------
+    name : str
+        The key in `LOSSES`.
+    curvature : float or None
+        Supremum of the second derivative; None when the loss has a kink.
+    binary : bool
+        Whether labels are -1 and +1.
+    residual : bool
+        Whether the loss depends on y - f only.
+    """
 
-    @property
-    def curvature(self) -> float | None:
-        """Supremum of the second derivative; None when the loss has a kink."""
+    __slots__ = ()
+
+    name: str
+    curvature: float | None
+    binary: bool = False
+    residual: bool = False
 
     @property
     def smooth(self) -> bool:
         """Whether the loss has a derivative everywhere."""
+        return self.curvature is not None
 
     def encode(self, values: Array) -> Array:
         """Labels as the loss needs them: signs for a binary loss, unchanged otherwise."""
+        return _encode_signs(values, self.name) if self.binary else values
 
+    @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
         """Loss of predicting f when the label is y."""
 
+    @abstractmethod
     def derivative(self, y: Array, f: Array) -> Array:
         """Derivative in f; a subgradient at a kink."""
 
+    @abstractmethod
     def second_derivative(self, y: Array, f: Array) -> Array:
         """Second derivative in f; zero where there is none."""
 
+    @abstractmethod
     def conjugate(self, y: Array, u: Array) -> Array:
         """Supremum over f of u f - loss(y, f); infinite outside its domain."""
 
-    def clip_dual(self, y: Array, u: Array) -> Array:
+    def clip_dual(self, y: Array, u: Array) -> Array:  # noqa: ARG002
         """Nearest point to u at which the conjugate is finite."""
+        return u
 
-    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:
+    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
         """Interval of t for which the conjugate is finite at t u, given that it is finite at u."""
+        return 0.0, np.inf
 
-    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:
+    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
         """Supremum of the derivative's size over |f| <= prediction_bound, |y| <= label_bound."""
+        return np.inf
 
-    def range_length(self, prediction_bound: float, label_bound: float) -> float:
+    def range_length(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
         """Length of the interval of values over |f| <= prediction_bound, |y| <= label_bound."""
+        return np.inf
+
+    def cvxpy_expression(self, y: Array, f: Any, weights: Array) -> Any:
+        """Weighted sum of losses in cvxpy, where f is an expression with one entry per label."""
+        raise NotImplementedError(
+            f"The {self.name} loss has no `cvxpy_expression`, which must return the weighted sum "
+            "of losses for the engine 'cvxpy'; add it to the class."
+        )
+
+
+def _cvxpy() -> Any:
+    """Return cvxpy, which takes a second to import."""
+    return import_module("cvxpy")
 
 
 def _encode_signs(values: Array, name: str) -> Array:
@@ -81,20 +119,14 @@ def _unit_scales(u: Array) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class Linear(Loss):
     """-y f: the loss of Appendix C.
 
     Paper: Appendix C.
     """
 
-    name: ClassVar[str] = "linear"
-    binary: ClassVar[bool] = False
-    curvature: ClassVar[float | None] = 0.0
-    smooth: ClassVar[bool] = True
-
-    def encode(self, values: Array) -> Array:
-        """Return the labels unchanged."""
-        return values
+    name = "linear"
+    curvature = 0.0
 
     def value(self, y: Array, f: Array) -> Array:
         """Return -y f."""
@@ -128,22 +160,21 @@ class Linear:
         """Return 2 |f| |y|."""
         return 2 * prediction_bound * label_bound
 
+    def cvxpy_expression(self, y: Array, f: Any, weights: Array) -> Any:
+        """Return -(w y) . f."""
+        return -(weights * y) @ f
+
 
 @dataclass(frozen=True, slots=True)
-class Squared:
+class Squared(Loss):
     """(y - f)^2 / 2.
 
     Paper: Table 1.
     """
 
-    name: ClassVar[str] = "squared"
-    binary: ClassVar[bool] = False
-    curvature: ClassVar[float | None] = 1.0
-    smooth: ClassVar[bool] = True
-
-    def encode(self, values: Array) -> Array:
-        """Return the labels unchanged."""
-        return values
+    name = "squared"
+    curvature = 1.0
+    residual = True
 
     def value(self, y: Array, f: Array) -> Array:
         """Return (y - f)^2 / 2."""
@@ -161,14 +192,6 @@ class Squared:
         """Return u^2 / 2 + u y."""
         return u * (0.5 * u + y)
 
-    def clip_dual(self, y: Array, u: Array) -> Array:  # noqa: ARG002
-        """Return u: the domain is the whole line."""
-        return u
-
-    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
-        """Return the half-line."""
-        return 0.0, np.inf
-
     def lipschitz(self, prediction_bound: float, label_bound: float) -> float:
         """Return |f| + |y|."""
         return prediction_bound + label_bound
@@ -177,22 +200,22 @@ class Squared:
         """Return (|f| + |y|)^2 / 2."""
         return 0.5 * (prediction_bound + label_bound) ** 2
 
+    def cvxpy_expression(self, y: Array, f: Any, weights: Array) -> Any:
+        """Return |sqrt(w) (f - y)|^2 / 2."""
+        cp = _cvxpy()
+        return 0.5 * cp.sum_squares(cp.multiply(np.sqrt(weights), f - y))
+
 
 @dataclass(frozen=True, slots=True)
-class Logistic:
+class Logistic(Loss):
     """log(1 + exp(-y f)), labels -1 and +1.
 
     Paper: Table 1.
     """
 
-    name: ClassVar[str] = "logistic"
-    binary: ClassVar[bool] = True
-    curvature: ClassVar[float | None] = 0.25
-    smooth: ClassVar[bool] = True
-
-    def encode(self, values: Array) -> Array:
-        """Return labels as -1 and +1; {0, 1} is understood."""
-        return _encode_signs(values, self.name)
+    name = "logistic"
+    curvature = 0.25
+    binary = True
 
     def value(self, y: Array, f: Array) -> Array:
         """Return log(1 + exp(-y f))."""
@@ -231,22 +254,22 @@ class Logistic:
         """Return |f|, since log(1 + e^a) - log(1 + e^-a) = a."""
         return prediction_bound
 
+    def cvxpy_expression(self, y: Array, f: Any, weights: Array) -> Any:
+        """Return w . log(1 + exp(-y f))."""
+        cp = _cvxpy()
+        return weights @ cp.logistic(-cp.multiply(y, f))
+
 
 @dataclass(frozen=True, slots=True)
-class SquaredHinge:
+class SquaredHinge(Loss):
     """max(0, 1 - y f)^2, labels -1 and +1.
 
     Paper: Table 1.
     """
 
-    name: ClassVar[str] = "squared_hinge"
-    binary: ClassVar[bool] = True
-    curvature: ClassVar[float | None] = 2.0
-    smooth: ClassVar[bool] = True
-
-    def encode(self, values: Array) -> Array:
-        """Return labels as -1 and +1; {0, 1} is understood."""
-        return _encode_signs(values, self.name)
+    name = "squared_hinge"
+    curvature = 2.0
+    binary = True
 
     def value(self, y: Array, f: Array) -> Array:
         """Return max(0, 1 - y f)^2."""
@@ -269,10 +292,6 @@ class SquaredHinge:
         """Return u with -y u moved above 0."""
         return -y * np.maximum(-y * u, 0.0)
 
-    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
-        """Return the half-line."""
-        return 0.0, np.inf
-
     def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
         """Return 2 (1 + |f|)."""
         return 2 * (1 + prediction_bound)
@@ -281,19 +300,19 @@ class SquaredHinge:
         """Return the span of max(0, 1 - m)^2 over margins |m| <= |f|."""
         return float((1 + prediction_bound) ** 2 - max(0.0, 1 - prediction_bound) ** 2)
 
+    def cvxpy_expression(self, y: Array, f: Any, weights: Array) -> Any:
+        """Return |sqrt(w) max(0, 1 - y f)|^2."""
+        cp = _cvxpy()
+        return cp.sum_squares(cp.multiply(np.sqrt(weights), cp.pos(1 - cp.multiply(y, f))))
+
 
 @dataclass(frozen=True, slots=True)
-class Absolute:
+class Absolute(Loss):
     """|y - f|."""
 
-    name: ClassVar[str] = "absolute"
-    binary: ClassVar[bool] = False
-    curvature: ClassVar[float | None] = None
-    smooth: ClassVar[bool] = False
-
-    def encode(self, values: Array) -> Array:
-        """Return the labels unchanged."""
-        return values
+    name = "absolute"
+    curvature = None
+    residual = True
 
     def value(self, y: Array, f: Array) -> Array:
         """Return |y - f|."""
@@ -327,19 +346,18 @@ class Absolute:
         """Return |f| + |y|."""
         return prediction_bound + label_bound
 
+    def cvxpy_expression(self, y: Array, f: Any, weights: Array) -> Any:
+        """Return w . |f - y|."""
+        return weights @ _cvxpy().abs(f - y)
+
 
 @dataclass(frozen=True, slots=True)
-class Hinge:
+class Hinge(Loss):
     """max(0, 1 - y f), labels -1 and +1."""
 
-    name: ClassVar[str] = "hinge"
-    binary: ClassVar[bool] = True
-    curvature: ClassVar[float | None] = None
-    smooth: ClassVar[bool] = False
-
-    def encode(self, values: Array) -> Array:
-        """Return labels as -1 and +1; {0, 1} is understood."""
-        return _encode_signs(values, self.name)
+    name = "hinge"
+    curvature = None
+    binary = True
 
     def value(self, y: Array, f: Array) -> Array:
         """Return max(0, 1 - y f)."""
@@ -373,6 +391,11 @@ class Hinge:
     def range_length(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
         """Return the span of max(0, 1 - m) over margins |m| <= |f|."""
         return float(1 + prediction_bound - max(0.0, 1 - prediction_bound))
+
+    def cvxpy_expression(self, y: Array, f: Any, weights: Array) -> Any:
+        """Return w . max(0, 1 - y f)."""
+        cp = _cvxpy()
+        return weights @ cp.pos(1 - cp.multiply(y, f))
 
 
 LOSSES: dict[str, Loss] = {

@@ -1,11 +1,11 @@
-"""Metrics of Section 5: top-K accuracy, Hamming loss and AUC per instance, block by block.
+"""Metrics of Section 5: top-K accuracy, Hamming loss and AUC of each row, block by block.
 
 Paper: Section 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,86 +14,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argument_checks import one_of, positive_integer
-from leml_solver._estimation.block_scores import (
-    BLOCK_BYTES,
-    DenseScores,
+from leml_solver._estimation.blocks import (
+    BlockScores,
     Scores,
+    TrueLabels,
+    as_scores,
     insert,
     row_blocks,
     threaded,
+    top_k,
 )
-from leml_solver._estimation.targets import Truth
 from leml_solver.losses import LOSSES, Loss
 
 __all__ = [
+    "BlockScores",
     "MultiLabelMetrics",
     "RowMetrics",
+    "Scores",
+    "TrueLabels",
     "average_auc",
     "evaluate_rows",
     "evaluate_scores",
     "hamming_loss",
-    "judge",
     "loss_threshold",
+    "row_blocks",
+    "top_k",
     "top_k_accuracy",
 ]
 
 Array = NDArray[Any]
-
-
-@numba.njit(cache=True)
-def _row_auc(scores: Array, truth: Array) -> float:
-    """Return the share of (positive, negative) pairs in order; NaN where there is none."""
-    positives = np.sort(scores[truth == 1])
-    p = positives.size
-    negatives, ordered = 0, 0.0
-    lowest = positives[0] if p > 0 else np.inf
-    for label in range(scores.size):
-        if truth[label] == 0:
-            negatives += 1
-            if scores[label] < lowest:  # nearly all negatives, if the scores are any good
-                ordered += p
-            else:
-                below = np.searchsorted(positives, scores[label])
-                equal = np.searchsorted(positives, scores[label], side="right")
-                ordered += (p - equal) + 0.5 * (equal - below)
-    return ordered / (p * negatives) if p * negatives > 0 else np.nan
-
-
-@numba.njit(cache=True)
-def _row_hits(scores: Array, truth: Array, precision: Array) -> None:
-    """Write the share of positives among the 1, 2, ... best-scored observed labels."""
-    depth, count = precision.size, 0
-    best, where = np.empty(depth), np.empty(depth, dtype=np.int64)
-    worst = -np.inf
-    for label in range(scores.size):
-        if truth[label] >= 0 and (count < depth or scores[label] > worst):
-            insert(best, where, count, scores[label], label)
-            count = min(depth, count + 1)
-            worst = best[count - 1]
-    hits = 0
-    for rank in range(depth):
-        if rank < count:
-            hits += truth[where[rank]] == 1
-        precision[rank] = hits / max(1, min(rank + 1, count))
-
-
-def _judge_rows(
-    scores: Array, truth: Array, threshold: float, precision: Array, auc: Array, counts: Array
-) -> None:
-    """Write precisions, AUC, and the numbers of observed and of wrong entries, row by row."""
-    for i in numba.prange(scores.shape[0]):
-        observed, errors = 0, 0
-        for label in range(scores.shape[1]):
-            seen = truth[i, label] >= 0
-            observed += seen
-            errors += seen & ((scores[i, label] > threshold) != (truth[i, label] == 1))
-        counts[i, 0], counts[i, 1] = observed, errors
-        if precision.shape[1] > 0:
-            _row_hits(scores[i], truth[i], precision[i])
-        auc[i] = _row_auc(scores[i], truth[i])
-
-
-judge = threaded(_judge_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +110,6 @@ def evaluate_scores(
     ks: Sequence[int] = (1, 3, 5),
     threshold: float = 0.0,
     mask: Any = None,
-    max_bytes: int = BLOCK_BYTES,
 ) -> MultiLabelMetrics:
     r"""Return all metrics of Section 5 in one pass over blocks of rows.
 
@@ -182,25 +130,24 @@ def evaluate_scores(
     Y : (n, L) array with NaN for missing, DataFrame, or sparse matrix
         True labels, 0/1 or -1/+1. A sparse matrix is full: an unstored entry is 0.
     scores : (n, L) array or Scores
-        Scores, or an object that makes them block by block, such as `FactorScores`.
+        Scores, or an object that makes them block by block, such as `BlockScores`. Memory beyond
+        the input is about 1.2 times a block of 32 MiB.
     ks : sequence of int
         The K of top-K accuracy.
     threshold : float
         Scores above it predict a positive label; see `loss_threshold`.
     mask : (n, L) boolean array or sparse matrix, optional
         Which entries of Y are observed.
-    max_bytes : int
-        Size of a block of scores; memory beyond the input is about 1.2 times this.
 
     Returns
     -------
     MultiLabelMetrics
     """
-    made, depths, truth = _checked(Y, scores, ks, mask)
-    tally = _Tally(max(depths, default=0), float(threshold))
-    for start, stop in row_blocks(made.shape, max_bytes):
-        tally.add(made.block(start, stop), truth.block(start, stop))
-    return tally.metrics(depths)
+    blocks = _Blocks.of(Y, scores, ks, threshold, mask)
+    tally = _Tally(blocks.depth)
+    for precision, auc, counts in blocks:
+        tally.add(precision, auc, counts)
+    return tally.metrics(blocks.ks)
 
 
 def evaluate_rows(
@@ -224,69 +171,86 @@ def evaluate_rows(
 
     Paper: Section 5.
     """
-    made, depths, truth = _checked(Y, scores, ks, mask)
-    depth = max(depths, default=0)
-    blocks = [
-        _judged(made.block(*ends), truth.block(*ends), (depth, float(threshold)))
-        for ends in row_blocks(made.shape)
-    ]
+    blocks = _Blocks.of(Y, scores, ks, threshold, mask)
     precision, auc, counts = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return RowMetrics({k: precision[:, k - 1] for k in depths}, auc, counts[:, 0], counts[:, 1])
+    top_k = {k: precision[:, k - 1] for k in blocks.ks}
+    return RowMetrics(top_k, auc, counts[:, 0], counts[:, 1])
 
 
-def top_k_accuracy(
-    Y: Any, scores: Array | Scores, k: int, *, mask: Any = None, max_bytes: int = BLOCK_BYTES
-) -> float:
+def top_k_accuracy(Y: Any, scores: Array | Scores, k: int, *, mask: Any = None) -> float:
     """Return top-K accuracy, which is precision at K; see `evaluate_scores`.
 
     Paper: Section 5.
     """
-    return evaluate_scores(Y, scores, ks=(k,), mask=mask, max_bytes=max_bytes).top_k[k]
+    return evaluate_scores(Y, scores, ks=(k,), mask=mask).top_k[k]
 
 
 def hamming_loss(
-    Y: Any,
-    scores: Array | Scores,
-    *,
-    threshold: float = 0.0,
-    mask: Any = None,
-    max_bytes: int = BLOCK_BYTES,
+    Y: Any, scores: Array | Scores, *, threshold: float = 0.0, mask: Any = None
 ) -> float:
     """Return the share of observed entries on the wrong side of `threshold`.
 
     Paper: Section 5.
     """
-    metrics = evaluate_scores(Y, scores, ks=(), threshold=threshold, mask=mask, max_bytes=max_bytes)
-    return metrics.hamming
+    return evaluate_scores(Y, scores, ks=(), threshold=threshold, mask=mask).hamming
 
 
-def average_auc(
-    Y: Any, scores: Array | Scores, *, mask: Any = None, max_bytes: int = BLOCK_BYTES
-) -> float:
+def average_auc(Y: Any, scores: Array | Scores, *, mask: Any = None) -> float:
     """Return the area under the ROC curve of each row's labels, averaged; see `evaluate_scores`.
 
     Paper: Section 5.
     """
-    return evaluate_scores(Y, scores, ks=(), mask=mask, max_bytes=max_bytes).auc
+    return evaluate_scores(Y, scores, ks=(), mask=mask).auc
 
 
-def _checked(
-    Y: Any, scores: Array | Scores, ks: Sequence[int], mask: Any
-) -> tuple[Scores, tuple[int, ...], Truth]:
-    """Return scores, depths and truth that belong together."""
-    made: Any = scores if hasattr(scores, "block") else DenseScores(_matrix(scores))
-    return made, _depths(ks, made.shape[1]), Truth.of(Y, mask, shape=made.shape)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Blocks:
+    """Scores and labels that belong together, and how they are compared.
 
+    Attributes
+    ----------
+    scores : Scores
+    labels : TrueLabels
+        Of the same shape.
+    ks : tuple of int
+        The K of top-K accuracy.
+    threshold : float
+        Scores above it predict a positive label.
+    """
 
-def _matrix(scores: Any) -> Array:
-    """Return scores as a matrix of numbers."""
-    values = np.asarray(scores)
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise ValueError(
-            f"`scores` must be a matrix of numbers, one column a label, got shape {values.shape} "
-            f"of {values.dtype}."
-        )
-    return values
+    scores: Scores
+    labels: TrueLabels
+    ks: tuple[int, ...]
+    threshold: float
+
+    @classmethod
+    def of(
+        cls, Y: Any, scores: Array | Scores, ks: Sequence[int], threshold: float, mask: Any
+    ) -> _Blocks:
+        """Check that everything fits together."""
+        made = as_scores(scores)
+        depths = _depths(ks, made.shape[1])
+        return cls(made, TrueLabels.of(Y, mask, shape=made.shape), depths, float(threshold))
+
+    @property
+    def depth(self) -> int:
+        """The largest K."""
+        return max(self.ks, default=0)
+
+    def __iter__(self) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield precisions at 1, 2, ..., AUC, and (observed, wrong) entries of a block of rows."""
+        for ends in row_blocks(self.scores.shape):
+            yield self._measured(self.scores.block(*ends), self.labels.block(*ends))
+
+    def _measured(self, scores: Array, labels: NDArray[np.int8]) -> tuple[Array, Array, Array]:
+        """Return precisions, AUC and counts of the rows of one block."""
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        if np.isnan(scores).any():
+            raise ValueError("`scores` must not contain NaN: such labels cannot be ranked.")
+        precision, auc = np.empty((scores.shape[0], self.depth)), np.empty(scores.shape[0])
+        counts = np.empty((scores.shape[0], 2), dtype=np.int64)
+        _measure_rows(scores, labels, self.threshold, precision, auc, counts)
+        return precision, auc, counts
 
 
 def _depths(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
@@ -299,32 +263,16 @@ def _depths(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
     return depths
 
 
-def _judged(
-    scores: Array, truth: NDArray[np.int8], how: tuple[int, float]
-) -> tuple[Array, Array, Array]:
-    """Return precisions at 1, 2, ..., AUC, and (observed, wrong) entries of each row of a block."""
-    depth, threshold = how
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    if np.isnan(scores).any():
-        raise ValueError("`scores` must not contain NaN: such labels cannot be ranked.")
-    precision, auc = np.empty((scores.shape[0], depth)), np.empty(scores.shape[0])
-    counts = np.empty((scores.shape[0], 2), dtype=np.int64)
-    judge(scores, truth, threshold, precision, auc, counts)
-    return precision, auc, counts
-
-
 class _Tally:
     """Sums over the blocks seen so far."""
 
-    def __init__(self, depth: int, threshold: float) -> None:
-        self.threshold = threshold
+    def __init__(self, depth: int) -> None:
         self.precision = np.zeros(depth)
         self.auc = 0.0
         self.rows = self.auc_rows = self.observed = self.errors = 0
 
-    def add(self, scores: Array, truth: NDArray[np.int8]) -> None:
-        """Take in one block."""
-        precision, auc, counts = _judged(scores, truth, (self.precision.size, self.threshold))
+    def add(self, precision: Array, auc: Array, counts: Array) -> None:
+        """Take in the rows of one block."""
         seen, ranked = counts[:, 0] > 0, ~np.isnan(auc)
         self.precision += precision[seen].sum(axis=0)
         self.auc += float(auc[ranked].sum())
@@ -333,15 +281,69 @@ class _Tally:
         self.observed += int(counts[:, 0].sum())
         self.errors += int(counts[:, 1].sum())
 
-    def metrics(self, depths: Sequence[int]) -> MultiLabelMetrics:
+    def metrics(self, ks: Sequence[int]) -> MultiLabelMetrics:
         """Return the averages."""
         if not self.observed:
             raise ValueError("`Y` has no observed entry: there is nothing to score.")
         return MultiLabelMetrics(
-            top_k={k: float(self.precision[k - 1]) / self.rows for k in depths},
+            top_k={k: float(self.precision[k - 1]) / self.rows for k in ks},
             hamming=self.errors / self.observed,
             auc=self.auc / self.auc_rows if self.auc_rows else float("nan"),
             n_rows=self.rows,
             n_auc_rows=self.auc_rows,
             n_observed=self.observed,
         )
+
+
+@numba.njit(cache=True)
+def _row_auc(scores: Array, labels: Array) -> float:
+    """Return the share of (positive, negative) pairs in order; NaN where there is none."""
+    positives = np.sort(scores[labels == 1])
+    p = positives.size
+    negatives, ordered = 0, 0.0
+    lowest = positives[0] if p > 0 else np.inf
+    for label in range(scores.size):
+        if labels[label] == 0:
+            negatives += 1
+            if scores[label] < lowest:  # nearly all negatives, if the scores are any good
+                ordered += p
+            else:
+                below = np.searchsorted(positives, scores[label])
+                equal = np.searchsorted(positives, scores[label], side="right")
+                ordered += (p - equal) + 0.5 * (equal - below)
+    return ordered / (p * negatives) if p * negatives > 0 else np.nan
+
+
+@numba.njit(cache=True)
+def _row_hits(scores: Array, labels: Array, precision: Array) -> None:
+    """Write the share of positives among the 1, 2, ... best-scored observed labels."""
+    depth, count = precision.size, 0
+    best, where = np.empty(depth), np.empty(depth, dtype=np.int64)
+    worst = -np.inf
+    for label in range(scores.size):
+        if labels[label] >= 0 and (count < depth or scores[label] > worst):
+            insert(best, where, count, scores[label], label)
+            count = min(depth, count + 1)
+            worst = best[count - 1]
+    hits = 0
+    for rank in range(depth):
+        if rank < count:
+            hits += labels[where[rank]] == 1
+        precision[rank] = hits / max(1, min(rank + 1, count))
+
+
+@threaded
+def _measure_rows(
+    scores: Array, labels: Array, threshold: float, precision: Array, auc: Array, counts: Array
+) -> None:
+    """Write precisions, AUC, and the numbers of observed and of wrong entries, row by row."""
+    for i in numba.prange(scores.shape[0]):
+        observed, errors = 0, 0
+        for label in range(scores.shape[1]):
+            seen = labels[i, label] >= 0
+            observed += seen
+            errors += seen & ((scores[i, label] > threshold) != (labels[i, label] == 1))
+        counts[i, 0], counts[i, 1] = observed, errors
+        if precision.shape[1] > 0:
+            _row_hits(scores[i], labels[i], precision[i])
+        auc[i] = _row_auc(scores[i], labels[i])

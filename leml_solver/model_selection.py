@@ -1,4 +1,4 @@
-"""Cross-validation over observed entries of Y, where rows are too few or too alike to be left out.
+"""Choosing parameters by the metrics of Section 5, on held-out rows or on held-out entries of Y.
 
 Paper: Section 5.
 """
@@ -16,12 +16,12 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import _safe_indexing
 
 from argument_checks import one_of, positive_integer
-from leml_solver._estimation.block_scores import BlockScores
-from leml_solver.metrics import MultiLabelMetrics, evaluate_scores
+from leml_solver.metrics import BlockScores, MultiLabelMetrics, evaluate_scores
 
 __all__ = ["EntrySplit", "MultiLabelScorer", "evaluate_estimator"]
 
 Array = NDArray[Any]
+_METRICS = ("top_k", "auc", "hamming")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class EntrySplit:
     def stacked(self, X: Any, Y: Any) -> tuple[Any, Array, PredefinedSplit]:
         """Return (X, Y, cv) for `GridSearchCV(..., cv=cv).fit(X, Y)` to hold out entries.
 
-        The rows are repeated once a part, each copy with the labels of its part alone and NaN
+        The rows are repeated once per part, each copy with the labels of its part alone and NaN
         elsewhere: leaving out rows then leaves out entries, and the sum of losses over the copies
         is that over the original, so the refit on all copies is a fit to (X, Y). Training costs
         up to `n_splits` times the products with X; rows without a label in a part are dropped.
@@ -96,7 +96,7 @@ class EntrySplit:
             np.where(fold[rows] == part, values[rows], np.nan) for part, rows in enumerate(used)
         ]
         rows = np.concatenate(used)
-        copies = X.iloc[rows] if hasattr(X, "iloc") else _rows(X, rows)
+        copies = _safe_indexing(X.tocsr() if sparse.issparse(X) else X, rows)
         parts = np.repeat(np.arange(self.n_splits), [part.size for part in used])
         return copies, np.vstack(labels), PredefinedSplit(parts)
 
@@ -112,34 +112,6 @@ class EntrySplit:
         fold = np.full(observed.shape, -1, dtype=np.int16)
         fold[observed] = self._dealt(int(observed.sum()))
         return fold
-
-
-def _dense(Y: Any) -> Array:
-    """Return Y as a float matrix with NaN for missing."""
-    if sparse.issparse(Y):
-        raise ValueError(
-            "`Y` must be dense: held-out entries are marked with NaN. Write Y.toarray(), or split "
-            "the mask of a sparse Y with `split_mask`."
-        )
-    values = Y.to_numpy(dtype=float, na_value=np.nan) if hasattr(Y, "to_numpy") else Y
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 2:
-        raise ValueError(f"`Y` must be a label matrix, got shape {values.shape}.")
-    return values
-
-
-def _rows(X: Any, rows: Array) -> Any:
-    """Return some rows of an array or sparse matrix."""
-    return X.tocsr()[rows] if sparse.issparse(X) else np.asarray(X)[rows]
-
-
-def _chosen(observed: Any, keep: Array) -> Any:
-    """Return the mask of some of the observed entries."""
-    rows, columns = (axis[keep] for axis in observed.coords)
-    return sparse.csr_array((np.ones(rows.size, dtype=bool), (rows, columns)), observed.shape)
-
-
-METRICS = ("top_k", "auc", "hamming")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +139,7 @@ class MultiLabelScorer:
     k: int = 1
 
     def __post_init__(self) -> None:
-        one_of(self.metric, "metric", METRICS)
+        one_of(self.metric, "metric", _METRICS)
         positive_integer(self.k, "k")
 
     def __call__(self, estimator: Any, X: Any, Y: Any) -> float:
@@ -193,3 +165,23 @@ def evaluate_estimator(
         return np.asarray(estimator.decision_function(_safe_indexing(X, slice(start, stop))))
 
     return evaluate_scores(Y, BlockScores(block, shape), ks=ks, mask=mask)
+
+
+def _dense(Y: Any) -> Array:
+    """Return Y as a float matrix with NaN for missing."""
+    if sparse.issparse(Y):
+        raise ValueError(
+            "`Y` must be dense: held-out entries are marked with NaN. Write Y.toarray(), or split "
+            "the mask of a sparse Y with `split_mask`."
+        )
+    values = Y.to_numpy(dtype=float, na_value=np.nan) if hasattr(Y, "to_numpy") else Y
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"`Y` must be a label matrix, got shape {values.shape}.")
+    return values
+
+
+def _chosen(observed: Any, keep: Array) -> Any:
+    """Return the mask of some of the observed entries."""
+    rows, columns = (axis[keep] for axis in observed.coords)
+    return sparse.csr_array((np.ones(rows.size, dtype=bool), (rows, columns)), observed.shape)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leml_solver._archives import ArchiveError, read_arrays, write_arrays
 from leml_solver._factored.certificate import FactorCertificate
 from leml_solver._factored.fit import AlternatingOptions, FitStatus
-from leml_solver._files.archives import ArchiveError, read_arrays, write_arrays
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
 from leml_solver.losses import LOSSES
 

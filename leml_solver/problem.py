@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, indices, moderate_array, positive, positive_integer
-from leml_solver.losses import Loss
+from argument_checks import finite_array, moderate_array, one_of, positive, same_rows
+from leml_solver.labels import Labels, as_labels
+from leml_solver.losses import LOSSES, Loss
+
+if TYPE_CHECKING:
+    from leml_solver._linalg.matrices import Matrix
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -23,55 +28,40 @@ _DENSE_SHARE = 0.2
 class Problem:
     """The weighted sum of losses over observed entries, as a function of Z (d, L).
 
-    An entry may be listed more than once (sampling with replacement); an entry of weight zero is
-    dropped. Entries are kept sorted by label, then by row.
+    Both solvers take it: `minimise` over a ball, `fit_problem` with a penalty. What only one of
+    them needs, such as the list of entries, is made when it is first asked for.
 
     Parameters
     ----------
-    loss : Loss
-        One of `LOSSES.values()`.
-    X : (n, d) array
-        Features, one point a row.
-    rows, columns : (m,) integer arrays
-        Point and label of each observed entry.
-    values : (m,) array
-        The observed labels; {0, 1} is turned into {-1, +1} for a binary loss.
-    weights : (m,) array or None
-        How often each entry was observed; None means once.
-    n_labels : int
-        L, which may be larger than any observed column.
+    loss : Loss or str
+        One of `LOSSES.values()`, or its name.
+    features : (n, d) array or sparse matrix
+        One row per point; float32 is kept, everything else becomes float64.
+    labels : (n, L) array, sparse matrix or Labels
+        NaN in an array is a missing label, a sparse matrix is fully known. `Labels.observed` lists
+        entries, which may be repeated (sampling with replacement) and weighted. {0, 1} is turned
+        into {-1, +1} for a binary loss.
     labels_per_point : float or None
         s, by which (times n) the risk is normalised; None means total weight over n.
     """
 
     loss: Loss
-    X: Array
-    rows: Index
-    columns: Index
-    values: Array
-    weights: Any
-    n_labels: int
+    features: Any
+    labels: Labels
     labels_per_point: Any = None
 
     def __post_init__(self) -> None:
-        if not hasattr(self.loss, "encode") or isinstance(self.loss, str):
-            raise TypeError(f"`loss` must be a Loss such as LOSSES['squared'], got {self.loss!r}.")
-        X = np.ascontiguousarray(moderate_array(self.X, "X", 2))
-        n_labels = positive_integer(self.n_labels, "n_labels")
-        values = moderate_array(self.values, "values", 1)
-        rows = indices(self.rows, "rows", values.size, X.shape[0])
-        columns = indices(self.columns, "columns", values.size, n_labels)
-        weights = _weights(self.weights, values.size)
-        order = np.lexsort((rows, columns))
-        kept = order[weights[order] > 0]
-        for name, array in (("rows", rows), ("columns", columns), ("weights", weights)):
-            object.__setattr__(self, name, array[kept])
-        per_point = (
-            weights.sum() / X.shape[0] if self.labels_per_point is None else self.labels_per_point
-        )
-        object.__setattr__(self, "X", X)
-        object.__setattr__(self, "n_labels", n_labels)
-        object.__setattr__(self, "values", self.loss.encode(values[kept]))
+        loss, labels = _checked_loss(self.loss), as_labels(self.labels)
+        features = _checked_features(self.features)
+        same_rows(features, labels)
+        if loss.binary:
+            loss.encode(labels.distinct_values())  # raises the loss's own error
+        per_point = self.labels_per_point
+        if per_point is None:
+            per_point = labels.total_weight / labels.shape[0]
+        object.__setattr__(self, "loss", loss)
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "labels_per_point", positive(per_point, "labels_per_point"))
 
     @classmethod
@@ -79,24 +69,67 @@ class Problem:
         cls, loss: Loss, X: Any, Y: Any, *, labels_per_point: float | None = None
     ) -> Problem:
         """Build a problem from an (n, L) matrix of labels in which NaN means missing."""
-        X = finite_array(X, "X", 2)
-        Y = np.asarray(Y, dtype=np.float64)
-        if Y.ndim != 2 or Y.shape[0] != X.shape[0]:
-            raise ValueError(f"`Y` must have one row a point, ({X.shape[0]}, L), got {Y.shape}.")
-        rows, columns = np.nonzero(~np.isnan(Y))
-        if rows.size == 0:
-            raise ValueError("`Y` must have an observed entry, got NaN everywhere.")
-        return cls(loss, X, rows, columns, Y[rows, columns], None, Y.shape[1], labels_per_point)
+        return cls(loss, X, Labels.with_missing(Y), labels_per_point)
+
+    def astype(self, dtype: str | None) -> Problem:
+        """Return the problem with features in single or double precision; None keeps theirs."""
+        if dtype is None or self.features.dtype == dtype:
+            return self
+        return Problem(self.loss, self.features.astype(dtype), self.labels, self.labels_per_point)
+
+    @cached_property
+    def matrix(self) -> Matrix:
+        """X as an operator on tall factors, in its own precision."""
+        from leml_solver._linalg.matrices import as_matrix  # numba takes half a second to import
+
+        return as_matrix(self.features, self.features.dtype)
+
+    @cached_property
+    def X(self) -> Array:
+        """The features as a dense array in double precision."""
+        dense = self.features.toarray() if sp.issparse(self.features) else self.features
+        return np.ascontiguousarray(dense, dtype=np.float64)
+
+    @property
+    def n_labels(self) -> int:
+        """L."""
+        return self.labels.shape[1]
 
     @property
     def shape(self) -> tuple[int, int]:
         """Return (d, L), the shape of Z."""
-        return self.X.shape[1], self.n_labels
+        return int(self.features.shape[1]), self.n_labels
+
+    @cached_property
+    def _entries(self) -> _Entries:
+        return _sorted_by_label(self.labels)
+
+    @property
+    def rows(self) -> Index:
+        """Point of each entry; entries are sorted by label, then by point."""
+        return self._entries.rows
+
+    @property
+    def columns(self) -> Index:
+        """Label of each entry."""
+        return self._entries.columns
+
+    @cached_property
+    def values(self) -> Array:
+        """Label value of each entry, as the loss needs it."""
+        return self.loss.encode(self._entries.values)
+
+    @property
+    def weights(self) -> Array:
+        """Weight of each entry."""
+        return self._entries.weights
 
     @cached_property
     def is_full(self) -> bool:
         """Whether every entry is observed exactly once with weight one."""
-        size = self.X.shape[0] * self.n_labels
+        if self.labels.is_full:
+            return True
+        size = self.labels.shape[0] * self.n_labels
         return self.rows.size == size and self.multiplicity == 1 and bool((self.weights == 1).all())
 
     @cached_property
@@ -125,15 +158,15 @@ class Problem:
     @cached_property
     def _is_dense(self) -> bool:
         """Whether X Z is worth computing in full."""
-        return bool(self.rows.size >= _DENSE_SHARE * self.X.shape[0] * self.n_labels)
+        return self.labels.n_observed >= _DENSE_SHARE * self.labels.shape[0] * self.n_labels
 
     @cached_property
     def _flat(self) -> Index:
         """Position of each entry in an (L, n) array, so that sorted entries are read in order."""
-        return np.asarray(self.columns * self.X.shape[0] + self.rows)
+        return np.asarray(self.columns * self.labels.shape[0] + self.rows)
 
     @cached_property
-    def labels(self) -> Array:
+    def label_matrix(self) -> Array:
         """Labels as an (n, L) matrix; only when every entry is observed once."""
         return self.values.reshape(self.n_labels, -1).T
 
@@ -154,7 +187,7 @@ class Problem:
 
     def adjoint(self, slopes: Array) -> Array:
         """Return X^T D (d, L), D holding `slopes` at the entries (summed where one is repeated)."""
-        n, L = self.X.shape[0], self.n_labels
+        n, L = self.labels.shape
         if self._is_dense:
             D = np.bincount(self._flat, weights=slopes, minlength=n * L).reshape(L, n)
             return np.asarray((D @ self.X).T)
@@ -189,17 +222,49 @@ class Problem:
         return self.adjoint(self.weights * self.slopes(Z))
 
 
-def _weights(value: Any, size: int) -> Array:
-    """Return one weight a value, not negative and not all zero; None means ones."""
-    if value is None:
-        return np.ones(size)
-    array = finite_array(value, "weights", 1)
-    if array.shape != (size,):
-        raise ValueError(f"`weights` must have one weight a value, ({size},), got {array.shape}.")
-    if array.min() < 0:
-        raise ValueError(f"`weights` must not be negative, got {array.min()!r}.")
-    if array.max() == 0:
-        raise ValueError(
-            "`weights` must have a positive entry, got zeros only: nothing is observed."
-        )
-    return array
+class _Entries(NamedTuple):
+    """Known entries, sorted by label, then by point."""
+
+    rows: Index
+    columns: Index
+    values: Array
+    weights: Array
+
+
+def _sorted_by_label(labels: Labels) -> _Entries:
+    """Return all known entries, also where every label is known."""
+    n, L = labels.shape
+    if labels.entries is None:
+        Y = labels.complete.toarray() if sp.issparse(labels.complete) else labels.complete
+        points, columns = np.tile(np.arange(n), L), np.repeat(np.arange(L), n)
+        return _Entries(points, columns, Y.T.ravel(), np.ones(n * L))
+    found, order = labels.entries, labels.entries.label_order
+    return _Entries(
+        found.by_label.indices.astype(np.int64),
+        np.repeat(np.arange(L), np.diff(found.by_label.indptr)),
+        found.values[order],
+        np.ones(order.size) if found.weights is None else found.weights[order],
+    )
+
+
+def _checked_loss(loss: Any) -> Loss:
+    """Return a loss, given as itself or by its name."""
+    if isinstance(loss, str):
+        return LOSSES[one_of(loss, "loss", tuple(LOSSES))]
+    if not hasattr(loss, "encode"):
+        raise TypeError(f"`loss` must be a Loss such as LOSSES['squared'], got {loss!r}.")
+    checked: Loss = loss
+    return checked
+
+
+def _checked_features(X: Any) -> Any:
+    """Return X as a contiguous array or a CSR matrix, in float32 if it is that and else float64."""
+    X = X.tocsr() if sp.issparse(X) else X
+    dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+    if not sp.issparse(X):
+        return np.ascontiguousarray(moderate_array(X, "X", 2, dtype))
+    if min(X.shape) == 0:
+        raise ValueError(f"`X` must not be empty, got shape {X.shape}.")
+    if X.nnz:
+        moderate_array(X.data, "X", 1, dtype)
+    return X.astype(dtype, copy=False)

@@ -1,7 +1,7 @@
 r"""Rademacher averages of the two balls, measured by Monte Carlo.
 
 :math:`R_n = (\mathrm{radius}/n) E\|V\|` with :math:`V = \sum_i \varepsilon_i x_i e_{l_i}^T`: *one*
-sign and *one* label slot a point, spectral norm for the trace ball, Frobenius norm for the
+sign and *one* label slot per point, spectral norm for the trace ball, Frobenius norm for the
 Frobenius ball.  The supremum over a ball is attained, so nothing is lost but the Monte Carlo error.
 
 Paper: Theorem 3, Theorem 6.
@@ -40,7 +40,7 @@ BALLS = ("trace", "frobenius")
 
 # Numbers held at once: bounds the memory (32 MB), not the law.
 _BATCH = 1 << 22
-# From this size on, one top eigenvalue a matrix is cheaper than all of them in one batch.
+# From this size on, one top eigenvalue per matrix is cheaper than all of them in one batch.
 _SUBSET_SIZE = 48
 
 
@@ -225,7 +225,7 @@ def conditional_rademacher_averages(
     With `signs` = "points" each point has one sign and one of its observed labels, drawn afresh;
     a point with k observed labels counts k/s times, as it does in the risk.  With "entries" each
     entry has its own sign, and Maurer's vector contraction puts the factor :math:`\sqrt{2/s}` on
-    the sum (it is included): signs an entry with the plain constant bound nothing.
+    the sum (it is included): signs per entry with the plain constant bound nothing.
 
     Parameters
     ----------
@@ -247,12 +247,11 @@ def conditional_rademacher_averages(
         one_of(signs, "signs", ("points", "entries"))
     ]
     sorted_data = _sorted_by_row(data)
-    shape = (sorted_data.n_labels, sorted_data.X.shape[0])
     stacks = (
-        _product(draw(sorted_data, generator(rng)), sorted_data, shape)
+        _product(draw(sorted_data, generator(rng)), sorted_data.X)
         for _ in range(check_draws(draws))
     )
-    return norm_averages(stacks, shape[1])
+    return norm_averages(stacks, sorted_data.X.shape[0])
 
 
 def _sorted_by_row(data: ObservedData) -> Observed:
@@ -262,7 +261,7 @@ def _sorted_by_row(data: ObservedData) -> Observed:
     weights = finite_array(data.weights, "weights", 1)
     if not rows.shape == columns.shape == weights.shape:
         raise ValueError(
-            "`rows`, `columns` and `weights` must have one value an entry, got shapes "
+            "`rows`, `columns` and `weights` must have one value per entry, got shapes "
             f"{rows.shape}, {columns.shape} and {weights.shape}."
         )
     if (weights <= 0).any():
@@ -292,8 +291,8 @@ def _check_index(index: NDArray[Any], name: str, end: int) -> None:
         raise ValueError(f"`{name}` must lie in [0, {end}), got {index.min()} to {index.max()}.")
 
 
-def _point_signs(data: Observed, rng: np.random.Generator) -> tuple[Array, Index, Index]:
-    """Draw one sign and one slot a point: values, columns, rows of the sparse sign matrix."""
+def _point_signs(data: Observed, rng: np.random.Generator) -> sp.csr_array:
+    """Draw one sign and one slot per point, as a sparse matrix of shape (L, n)."""
     points, begins = np.unique(data.rows, return_index=True)
     totals = np.add.reduceat(data.weights, begins)
     ends = np.cumsum(data.weights)
@@ -302,19 +301,24 @@ def _point_signs(data: Observed, rng: np.random.Generator) -> tuple[Array, Index
     # Rounding of the running sum must not push a target into the next point.
     chosen = np.clip(np.searchsorted(ends, targets, side="right"), begins, last)
     signs = rng.choice([-1.0, 1.0], size=points.size) * totals / data.labels_per_point
-    return signs, data.columns[chosen], points
+    return _sign_matrix(data, signs, data.columns[chosen], points)
 
 
-def _entry_signs(data: Observed, rng: np.random.Generator) -> tuple[Array, Index, Index]:
-    """Draw one sign an entry, scaled by sqrt(2 m_i)/s at a point with m_i entries (Maurer)."""
+def _entry_signs(data: Observed, rng: np.random.Generator) -> sp.csr_array:
+    """Draw one sign per entry, scaled by sqrt(2 m_i)/s at a point with m_i entries (Maurer)."""
     entries = np.bincount(data.rows)[data.rows]
     scales = data.weights * np.sqrt(2 * entries) / data.labels_per_point
-    return rng.choice([-1.0, 1.0], size=data.rows.size) * scales, data.columns, data.rows
+    signs = rng.choice([-1.0, 1.0], size=data.rows.size)
+    return _sign_matrix(data, signs * scales, data.columns, data.rows)
 
 
-def _product(signs: tuple[Array, Index, Index], data: Observed, shape: tuple[int, int]) -> Array:
-    """Return V^T = S X as a stack of one, S the sparse sign matrix of shape (L, n)."""
-    values, columns, rows = signs
-    V = sp.csr_array((values, (columns, rows)), shape=shape) @ data.X
+def _sign_matrix(data: Observed, values: Array, labels: Index, points: Index) -> sp.csr_array:
+    """Return the sparse matrix of shape (L, n) that holds a value at each label and point."""
+    return sp.csr_array((values, (labels, points)), shape=(data.n_labels, data.X.shape[0]))
+
+
+def _product(signs: sp.csr_array, X: Any) -> Array:
+    """Return V^T = S X as a stack of one, S being the matrix of signs."""
+    V = signs @ X
     dense = V.toarray() if sp.issparse(V) else V
     return np.asarray(dense, dtype=np.float64)[None]

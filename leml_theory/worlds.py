@@ -1,16 +1,22 @@
-"""Worlds by name: the words that cells, tables and the command line use for laws and patterns."""
+"""Worlds by name: the words that cells, tables and the command line use for laws and patterns.
+
+`leml_theory.extensions` adds names of one's own to `LAWS` and `LABELS`.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from argument_checks import one_of
+from leml_solver.losses import Loss
 from simulations import (
     FeatureLaw,
     HeavyTailed,
     IsotropicGaussian,
+    LabelModel,
     LinearLabels,
     LogisticLabels,
     NonNegative,
@@ -26,7 +32,11 @@ from simulations import (
     zipf,
 )
 
-LAWS: dict[str, Callable[[int], FeatureLaw]] = {
+LawFactory = Callable[[int], FeatureLaw]
+LabelFactory = Callable[[int, int, np.random.Generator], LabelModel]
+
+# name -> law in d dimensions
+LAWS: dict[str, LawFactory] = {
     "gaussian": IsotropicGaussian,
     "rademacher": RademacherVectors,
     "rank-one": RankOne,
@@ -35,12 +45,43 @@ LAWS: dict[str, Callable[[int], FeatureLaw]] = {
     "heavy-tailed": HeavyTailed,
 }
 
-LABELS = ("rank-1", "rank-3", "independent", "shared", "logistic")
+
+def _low_rank(rank: int) -> LabelFactory:
+    """Return what draws linear labels of the given rank, or of the largest one there is."""
+    return lambda d, n_labels, rng: LinearLabels(
+        low_rank_coefficients(d, n_labels, min(rank, d, n_labels), rng)
+    )
+
+
+# name -> label model for d features and L labels, its coefficients drawn afresh
+LABELS: dict[str, LabelFactory] = {
+    "rank-1": _low_rank(1),
+    "rank-3": _low_rank(3),
+    "independent": lambda d, n_labels, rng: LinearLabels(
+        independent_coefficients(d, n_labels, rng)
+    ),
+    "shared": lambda d, n_labels, rng: LinearLabels(shared_coefficients(d, n_labels, rng)),
+    "logistic": lambda d, n_labels, rng: LogisticLabels(low_rank_coefficients(d, n_labels, 1, rng)),
+}
 
 
 def feature_law(name: str, n_features: int) -> FeatureLaw:
     """Return the feature law called `name` in `n_features` dimensions."""
     return LAWS[one_of(name, "law", LAWS)](n_features)
+
+
+def label_model(name: str, n_features: int, n_labels: int, rng: np.random.Generator) -> LabelModel:
+    """Draw the coefficients of the label model called `name` and return the model."""
+    return LABELS[one_of(name, "labels", LABELS)](n_features, n_labels, rng)
+
+
+def label_bound(loss: Loss) -> float:
+    """Return a bound on |y| in the worlds that cells measure this loss in, infinity for none.
+
+    Binary losses have signs, and so has the linear loss there; other losses have labels with
+    Gaussian noise.
+    """
+    return 1.0 if loss.binary or loss.name == "linear" else math.inf
 
 
 def observation_of(skew: str, n_labels: int, labels_per_point: int = 1) -> Observation:
@@ -60,18 +101,3 @@ def observation_of(skew: str, n_labels: int, labels_per_point: int = 1) -> Obser
         f"`skew` must be 'uniform', 'heavy:SHARE' or 'zipf:EXPONENT' such as 'zipf:1.5', "
         f"got {skew!r}."
     )
-
-
-def label_model(
-    name: str, n_features: int, n_labels: int, rng: np.random.Generator
-) -> LinearLabels | LogisticLabels:
-    """Draw the coefficients of the label model called `name` and return the model."""
-    one_of(name, "labels", LABELS)
-    if name == "shared":
-        return LinearLabels(shared_coefficients(n_features, n_labels, rng))
-    if name == "independent":
-        return LinearLabels(independent_coefficients(n_features, n_labels, rng))
-    if name == "logistic":
-        return LogisticLabels(low_rank_coefficients(n_features, n_labels, 1, rng))
-    rank = min(int(name.removeprefix("rank-")), n_features, n_labels)
-    return LinearLabels(low_rank_coefficients(n_features, n_labels, rank, rng))

@@ -110,7 +110,7 @@ def cplst_report(X: Any, Y: Any, rank: int) -> CplstReport:
     Parameters
     ----------
     X : (n, d) array or sparse matrix
-        Features, one point a row.
+        Features, one row per point.
     Y : (n, L) array or sparse matrix
         Labels, all of them known.
     rank : int

@@ -1,6 +1,6 @@
 """The numbers printed in Tables 2 to 15 of the paper, as data.
 
-`load()` returns one row a printed number. The file behind it, `tables.csv`, was transcribed once
+`load()` returns one row per printed number. The file behind it, `tables.csv`, was transcribed once
 from the paper's text and verified by a second reading; each number keeps the decimals it was
 printed with. A mistake of that text could not be told from one of the printed page.
 """
@@ -52,11 +52,33 @@ def _frame() -> pd.DataFrame:
 
 
 def statistics() -> pd.DataFrame:
-    """Return the data statistics, one row a data set.
+    """Return the data statistics, one row per data set.
 
     Paper: Table 2.
     """
     return spread(load(2), ["dataset"], "metric")
+
+
+def statistic(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Return a statistic of Table 2 for the data set of each row."""
+    return frame["dataset"].map(statistics()[name])
+
+
+def nothing_predicted(frame: pd.DataFrame) -> pd.Series:
+    """Return the Hamming loss of predicting no label at all, for the data set of each row."""
+    return statistic(frame, "test_positives") / statistic(frame, "n_labels")
+
+
+def off_lattice(frame: pd.DataFrame, units: pd.Series) -> tuple[int, float]:
+    """Return how many numbers no multiple of 1/`units` rounds to, and how many chance would give.
+
+    A number printed to half a unit h is attainable if a multiple lies within h of it; one drawn at
+    random would be missed with probability 1 - 2 h units where that is positive.
+    """
+    half, slack = frame["half_unit"], 1e-9  # ties may round either way
+    first = np.ceil((frame["value"] - half) * units - slack)
+    last = np.floor((frame["value"] + half) * units + slack)
+    return int((first > last).sum()), float((1 - 2 * half * units).clip(lower=0).sum())
 
 
 def spread(frame: pd.DataFrame, index: list[str], columns: str) -> pd.DataFrame:

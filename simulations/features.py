@@ -1,10 +1,16 @@
-"""Laws of the feature vector x, with exact moments and sums whose cost does not depend on n."""
+"""Laws of the feature vector x, with exact moments and sums whose cost does not depend on n.
+
+A law of one's own derives from `FeatureLaw` and says what it knows of itself; risks, bounds and
+Rademacher averages ask the law, never its class.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +29,8 @@ Counts = NDArray[np.int64]
 
 # Rows drawn at once where a sum has to be simulated point by point: bounds the memory, not the law.
 _CHUNK = 1 << 16
+# Rademacher vectors are enumerated up to 2^14 points.
+_LARGEST_CUBE = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +64,89 @@ class Moments:
     centred: bool
 
 
-class FeatureLaw(Protocol):
-    """A law of x in R^d."""
+# Nothing is known: bounds are infinite, and risks are measured by sampling.
+_UNKNOWN = Moments(math.inf, math.inf, None, math.inf, centred=False)
 
-    @property
-    def n_features(self) -> int:
-        """Dimension d."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Support:
+    """All values of x, shape (k, d), and their probabilities, shape (k,)."""
+
+    points: Array
+    probabilities: Array
+
+
+class FeatureLaw(ABC):
+    """A law of x in R^d.
+
+    A law must have `n_features`, the dimension d, and `sample`.  The rest has defaults that claim
+    nothing or follow from `moments`; what a law does not know is sampled where it is needed.
+    `leml_theory.checks.check_law` measures whether a law is what it says.
+
+    Attributes
+    ----------
+    kind : {"gaussian", "rademacher", "other"}
+        Whether x is a centred Gaussian, a vector of independent signs over sqrt(d), or neither.
+    symmetric : bool
+        Whether x and -x have one law, so that sums and signed sums have one law too.
+    """
+
+    __slots__ = ()
+
+    kind: str = "other"
+    symmetric: bool = False
+
+    # For the type checker only: a field of a dataclass would take the property for its default.
+    if TYPE_CHECKING:
+
+        @property
+        def n_features(self) -> int:
+            """Dimension d."""
 
     @property
     def moments(self) -> Moments:
-        """Exact moments."""
+        """Exact moments, infinite where they are not known."""
+        return _UNKNOWN
 
     @property
-    def symmetric(self) -> bool:
-        """Whether x and -x have one law, so that sums and signed sums have one law too."""
+    def mean_vector(self) -> Array | None:
+        """E x, shape (d,); None when it is not known."""
+        return np.zeros(self.n_features) if self.moments.centred else None
 
+    @property
+    def second_moments(self) -> Array | None:
+        """E xx^T, shape (d, d); None when it is not known."""
+        moments, d = self.moments, self.n_features
+        # A trace of d times the top eigenvalue leaves room for a multiple of the identity only.
+        isotropic = math.isclose(moments.second_moment, d * moments.top_eigenvalue, rel_tol=1e-12)
+        if not isotropic or math.isinf(moments.second_moment):
+            return None
+        return np.asarray(moments.top_eigenvalue * np.eye(d))
+
+    @property
+    def support(self) -> Support | None:
+        """All values of x; None when they are too many or a continuum."""
+        return None
+
+    @abstractmethod
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n independent rows, shape (n, d)."""
 
     def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
-        """Draw V, shape (d, L): column l is the signed sum of counts[l] independent points."""
+        """Draw V, shape (d, L): column l is the signed sum of counts[l] independent points.
+
+        Point by point here, so that the cost grows with sum(counts); a law that knows its sums
+        does better.
+        """
+        checked, source = _check_counts(counts), generator(rng)
+        sums = np.zeros((checked.size, self.n_features))
+        edges = np.cumsum(checked)
+        for begin in range(0, int(edges[-1]), _CHUNK):
+            end = min(begin + _CHUNK, int(edges[-1]))
+            columns = np.searchsorted(edges, np.arange(begin, end), side="right")
+            signs = source.choice([-1.0, 1.0], size=end - begin)
+            np.add.at(sums, columns, signs[:, None] * self.sample(end - begin, source))
+        return sums.T
 
 
 def _check_counts(counts: Counts) -> Counts:
@@ -97,20 +168,8 @@ def _sign_sums(counts: Counts, n_rows: int, rng: np.random.Generator) -> Array:
     return np.asarray(2.0 * heads - counts)
 
 
-def _simulated_signed_sums(law: FeatureLaw, counts: Counts, rng: np.random.Generator) -> Array:
-    """Draw V point by point, for laws without a closed form; the cost grows with sum(counts)."""
-    sums = np.zeros((counts.size, law.n_features))
-    edges = np.cumsum(counts)
-    for begin in range(0, int(edges[-1]), _CHUNK):
-        end = min(begin + _CHUNK, int(edges[-1]))
-        columns = np.searchsorted(edges, np.arange(begin, end), side="right")
-        signs = rng.choice([-1.0, 1.0], size=end - begin)
-        np.add.at(sums, columns, signs[:, None] * law.sample(end - begin, rng))
-    return sums.T
-
-
 @dataclass(frozen=True, slots=True)
-class IsotropicGaussian:
+class IsotropicGaussian(FeatureLaw):
     """Gaussian x with covariance I/d, so that E|x|^2 = 1; covariance I when not `normalised`.
 
     Paper: Theorem 4.
@@ -119,6 +178,9 @@ class IsotropicGaussian:
     n_features: int
     normalised: bool = True
 
+    kind = "gaussian"
+    symmetric = True
+
     def __post_init__(self) -> None:
         positive_integer(self.n_features, "n_features")
         truth_value(self.normalised, "normalised")
@@ -126,11 +188,6 @@ class IsotropicGaussian:
     @property
     def _variance(self) -> float:
         return 1 / self.n_features if self.normalised else 1.0
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether x and -x have one law: yes."""
-        return True
 
     @property
     def moments(self) -> Moments:
@@ -151,10 +208,13 @@ class IsotropicGaussian:
 
 
 @dataclass(frozen=True, slots=True)
-class AnisotropicGaussian:
+class AnisotropicGaussian(FeatureLaw):
     """Gaussian x with independent coordinates whose variances are `spectrum`."""
 
     spectrum: tuple[float, ...]
+
+    kind = "gaussian"
+    symmetric = True
 
     def __post_init__(self) -> None:
         values = finite_array(self.spectrum, "spectrum", 1)
@@ -168,15 +228,15 @@ class AnisotropicGaussian:
         return len(self.spectrum)
 
     @property
-    def symmetric(self) -> bool:
-        """Whether x and -x have one law: yes."""
-        return True
-
-    @property
     def moments(self) -> Moments:
         """Exact moments; the proxy is the largest variance."""
         top = max(self.spectrum)
         return Moments(math.fsum(self.spectrum), top, top, math.inf, centred=True)
+
+    @property
+    def second_moments(self) -> Array:
+        """E xx^T, shape (d, d)."""
+        return np.diag(self.spectrum)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n independent rows, shape (n, d)."""
@@ -191,7 +251,7 @@ class AnisotropicGaussian:
 
 
 @dataclass(frozen=True, slots=True)
-class RademacherVectors:
+class RademacherVectors(FeatureLaw):
     """x = r/sqrt(d) with independent signs r: isotropic, |x| = 1, sub-Gaussian with proxy 1/d.
 
     Paper: Claim 8, whose 2/d for the proxy is twice the smallest one.
@@ -199,18 +259,25 @@ class RademacherVectors:
 
     n_features: int
 
+    kind = "rademacher"
+    symmetric = True
+
     def __post_init__(self) -> None:
         positive_integer(self.n_features, "n_features")
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether x and -x have one law: yes."""
-        return True
 
     @property
     def moments(self) -> Moments:
         """Exact moments; the proxy follows from cosh(t) <= exp(t^2/2) and equals the variance."""
         return Moments(1.0, 1 / self.n_features, 1 / self.n_features, 1.0, centred=True)
+
+    @property
+    def support(self) -> Support | None:
+        """All 2^d sign vectors over sqrt(d), up to d = 14."""
+        d = self.n_features
+        if d > _LARGEST_CUBE:
+            return None
+        points = np.array(list(product((-1.0, 1.0), repeat=d))) / math.sqrt(d)
+        return Support(points, np.full(2**d, 0.5**d))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n independent rows, shape (n, d)."""
@@ -225,7 +292,7 @@ class RademacherVectors:
 
 
 @dataclass(frozen=True, slots=True)
-class RankOne:
+class RankOne(FeatureLaw):
     """x = zeta mu with a random sign zeta and the fixed unit vector mu = (1, ..., 1)/sqrt(d).
 
     Paper: Claim 7.
@@ -233,13 +300,10 @@ class RankOne:
 
     n_features: int
 
+    symmetric = True
+
     def __post_init__(self) -> None:
         positive_integer(self.n_features, "n_features")
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether x and -x have one law: yes."""
-        return True
 
     @property
     def direction(self) -> Array:
@@ -250,6 +314,16 @@ class RankOne:
     def moments(self) -> Moments:
         """Exact moments: all of E|x|^2 = 1 lies in one direction."""
         return Moments(1.0, 1.0, 1.0, 1.0, centred=True)
+
+    @property
+    def second_moments(self) -> Array:
+        """E xx^T = mu mu^T."""
+        return np.outer(self.direction, self.direction)
+
+    @property
+    def support(self) -> Support:
+        """The two values mu and -mu."""
+        return Support(np.outer([1.0, -1.0], self.direction), np.full(2, 0.5))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n independent rows, shape (n, d)."""
@@ -262,7 +336,7 @@ class RankOne:
 
 
 @dataclass(frozen=True, slots=True)
-class NonNegative:
+class NonNegative(FeatureLaw):
     r"""x = |g|/sqrt(d) with g standard normal: a negative control, as counts and frequencies are.
 
     Notes
@@ -278,11 +352,6 @@ class NonNegative:
         positive_integer(self.n_features, "n_features")
 
     @property
-    def symmetric(self) -> bool:
-        """Whether x and -x have one law: no."""
-        return False
-
-    @property
     def moments(self) -> Moments:
         """Exact moments; the top eigenvalue is about 0.64 whatever d is."""
         bulk = (1 - 2 / math.pi) / self.n_features
@@ -290,18 +359,25 @@ class NonNegative:
             1.0, bulk + 2 / math.pi, 1 / self.n_features + 2 / math.pi, math.inf, centred=False
         )
 
+    @property
+    def mean_vector(self) -> Array:
+        """E x, sqrt(2/(pi d)) everywhere."""
+        return np.full(self.n_features, math.sqrt(2 / (math.pi * self.n_features)))
+
+    @property
+    def second_moments(self) -> Array:
+        """E xx^T, shape (d, d)."""
+        d = self.n_features
+        return ((1 - 2 / math.pi) * np.eye(d) + 2 / math.pi * np.ones((d, d))) / d
+
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n independent rows, shape (n, d)."""
         size = (positive_integer(n, "n"), self.n_features)
         return np.abs(generator(rng).normal(size=size)) / math.sqrt(self.n_features)
 
-    def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
-        """Draw V point by point: the coordinates of a point share its sign."""
-        return _simulated_signed_sums(self, _check_counts(counts), generator(rng))
-
 
 @dataclass(frozen=True, slots=True)
-class HeavyTailed:
+class HeavyTailed(FeatureLaw):
     """Independent Student coordinates scaled to E|x|^2 = 1: a negative control without any proxy.
 
     Parameters
@@ -315,17 +391,14 @@ class HeavyTailed:
     n_features: int
     degrees: float = 3.0
 
+    symmetric = True
+
     def __post_init__(self) -> None:
         positive_integer(self.n_features, "n_features")
         if positive(self.degrees, "degrees") <= 2:
             raise ValueError(
                 f"`degrees` must be above 2, or E|x|^2 does not exist, got {self.degrees!r}."
             )
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether x and -x have one law: yes."""
-        return True
 
     @property
     def moments(self) -> Moments:
@@ -339,13 +412,9 @@ class HeavyTailed:
         scale = 1 / math.sqrt(variance * self.n_features)
         return generator(rng).standard_t(self.degrees, size=size) * scale
 
-    def signed_sums(self, counts: Counts, rng: np.random.Generator) -> Array:
-        """Draw V point by point: sums of Student variables have no closed form."""
-        return _simulated_signed_sums(self, _check_counts(counts), generator(rng))
-
 
 @dataclass(frozen=True, slots=True)
-class RareOutlier:
+class RareOutlier(FeatureLaw):
     """x in R^1 is `typical`, but -`outlier` with a small `probability`: breaks Theorem 3 as stated.
 
     With E|x|^2 about 1 and the linear loss, one outlier in n points turns the minimiser round, and
@@ -369,11 +438,6 @@ class RareOutlier:
         return 1
 
     @property
-    def symmetric(self) -> bool:
-        """Whether x and -x have one law: no."""
-        return False
-
-    @property
     def mean(self) -> float:
         """E x."""
         return (1 - self.probability) * self.typical - self.probability * self.outlier
@@ -384,6 +448,17 @@ class RareOutlier:
         second = (1 - self.probability) * self.typical**2 + self.probability * self.outlier**2
         radius = max(self.typical, self.outlier)
         return Moments(second, second, radius**2, radius, centred=self.mean == 0)
+
+    @property
+    def mean_vector(self) -> Array:
+        """E x, shape (1,)."""
+        return np.array([self.mean])
+
+    @property
+    def support(self) -> Support:
+        """The typical value and the outlier."""
+        rare = self.probability
+        return Support(np.array([[self.typical], [-self.outlier]]), np.array([1 - rare, rare]))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n independent rows, shape (n, 1)."""

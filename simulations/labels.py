@@ -1,40 +1,121 @@
-"""Models of the labels given the features."""
+"""Models of the labels given the features.
+
+A model of one's own derives from `LabelModel` and says what it knows of itself; population risks
+ask the model, never its class.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from argument_checks import finite_array, generator, nonnegative, positive_integer
+from simulations.features import FeatureLaw
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-class LabelModel(Protocol):
-    """A law of the label vector y given x."""
+SumSampler = Callable[[Counts, np.random.Generator], Array]
+
+
+class Outcome(NamedTuple):
+    """A value of the labels, and its probability at every point and label, shape (k, L)."""
+
+    value: float
+    probabilities: Array
+
+
+class LabelModel(ABC):
+    """A law of the label vector y given x.
+
+    A model must have `n_labels`, the number L, and `draw`.  The rest has defaults that claim
+    nothing; what a model does not know is sampled where it is needed.
+
+    Attributes
+    ----------
+    kind : {"linear", "logistic", "other"}
+        With the matrix Z of `coefficients`: y = Z^T x plus Gaussian noise independent of x; labels
+        in {0, 1} with log-odds Z^T x; or neither.
+    binary : bool
+        Whether all labels are in {0, 1}, or all in {-1, 1}, as binary losses need them.
+    """
+
+    __slots__ = ()
+
+    kind: str = "other"
+    binary: bool = False
+
+    # For the type checker only: a field of a dataclass would take the property for its default.
+    if TYPE_CHECKING:
+
+        @property
+        def n_labels(self) -> int:
+            """Number of labels L."""
 
     @property
-    def n_labels(self) -> int:
-        """Number of labels L."""
+    def coefficients(self) -> Array | None:
+        """The true Z, shape (d, L), if there is one: radii are measured in units of its norm."""
+        return None
 
+    @abstractmethod
     def draw(self, X: Array, rows: Counts, columns: Counts, rng: np.random.Generator) -> Array:
         """Draw the labels at distinct entries, given the features of all points."""
 
+    def outcomes(self, X: Array) -> list[Outcome] | None:
+        """Return the values of the labels, which do not depend on X, with their probabilities.
+
+        None for labels that are not discrete, or whose probabilities are not known.
+        """
+        del X
+        return None
+
+    def cross_moments(self, features: FeatureLaw) -> Array | None:
+        """Return E[y^l x], label by label, shape (d, L); None when there is no closed form."""
+        del features
+        return None
+
+    def square_moments(self, features: FeatureLaw) -> Array | None:
+        """Return E (y^l)^2, shape (L,); None when there is no closed form."""
+        del features
+        return None
+
+    def sum_sampler(self, features: FeatureLaw) -> SumSampler | None:
+        """Return what draws sum_i y_i x_i e_l^T, each point showing one label, at a cost free of n.
+
+        It takes the number of points that show each label and a generator.  None when there is no
+        such way.
+        """
+        del features
+        return None
+
+    def check_features(self, features: FeatureLaw) -> None:
+        """Raise unless the model can label points of this law."""
+        if self.coefficients is not None and len(self.coefficients) != features.n_features:
+            raise ValueError(
+                f"`labels.coefficients` must have one row per feature ({features.n_features}), "
+                f"got {len(self.coefficients)}."
+            )
+
 
 @dataclass(frozen=True, slots=True)
-class AllOnes:
+class AllOnes(LabelModel):
     """Every label is one: with the linear loss, the witness that attains the bounds.
 
     Paper: Claim 7, Claim 8.
     """
 
     n_labels: int
+
+    binary = True
 
     def __post_init__(self) -> None:
         positive_integer(self.n_labels, "n_labels")
@@ -44,12 +125,32 @@ class AllOnes:
         del X, columns, rng
         return np.ones(rows.size)
 
+    def outcomes(self, X: Array) -> list[Outcome]:
+        """Return one, with certainty."""
+        return [Outcome(1.0, np.ones((X.shape[0], self.n_labels)))]
+
+    def cross_moments(self, features: FeatureLaw) -> Array | None:
+        """Return E x for every label."""
+        mean = features.mean_vector
+        return None if mean is None else np.repeat(mean[:, None], self.n_labels, axis=1)
+
+    def square_moments(self, features: FeatureLaw) -> Array:
+        """Return ones."""
+        del features
+        return np.ones(self.n_labels)
+
+    def sum_sampler(self, features: FeatureLaw) -> SumSampler | None:
+        """Return the signed sums of a symmetric law, which are its sums."""
+        return features.signed_sums if features.symmetric else None
+
 
 @dataclass(frozen=True, slots=True)
-class RandomSigns:
+class RandomSigns(LabelModel):
     """Every label is an independent fair sign, so that nothing can be learnt."""
 
     n_labels: int
+
+    binary = True
 
     def __post_init__(self) -> None:
         positive_integer(self.n_labels, "n_labels")
@@ -59,9 +160,23 @@ class RandomSigns:
         del X, columns
         return generator(rng).choice([-1.0, 1.0], size=rows.size)
 
+    def outcomes(self, X: Array) -> list[Outcome]:
+        """Return both signs, each with probability one half."""
+        half = np.full((X.shape[0], self.n_labels), 0.5)
+        return [Outcome(1.0, half), Outcome(-1.0, half)]
+
+    def cross_moments(self, features: FeatureLaw) -> Array:
+        """Return zeros."""
+        return np.zeros((features.n_features, self.n_labels))
+
+    def square_moments(self, features: FeatureLaw) -> Array:
+        """Return ones."""
+        del features
+        return np.ones(self.n_labels)
+
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class Planted(LabelModel):
     r"""Labels in {-1, 1} that agree with the sign of the first feature with probability (1+rho)/2.
 
     With Rademacher features r/sqrt(d) and the linear loss the population minimiser is a multiple
@@ -81,6 +196,8 @@ class Planted:
     correlation: float
     head: bool = False
 
+    binary = True
+
     def __post_init__(self) -> None:
         positive_integer(self.n_labels, "n_labels")
         if nonnegative(self.correlation, "correlation") > 1:
@@ -98,6 +215,33 @@ class Planted:
         """Draw labels in {-1, 1}."""
         agrees = generator(rng).random(rows.size) < self.agreement[columns]
         return np.where(agrees, 1.0, -1.0) * np.where(X[rows, 0] >= 0, 1.0, -1.0)
+
+    def outcomes(self, X: Array) -> list[Outcome]:
+        """Return both signs; the likelier one is that of the first feature."""
+        positive = np.where(X[:, :1] >= 0, self.agreement, 1 - self.agreement)
+        return [Outcome(1.0, positive), Outcome(-1.0, 1 - positive)]
+
+    def cross_moments(self, features: FeatureLaw) -> Array:
+        """Return rho e_1 / sqrt(d) for every label that carries the signal."""
+        columns = np.zeros((features.n_features, self.n_labels))
+        columns[0] = (2 * self.agreement - 1) / math.sqrt(features.n_features)
+        return columns
+
+    def square_moments(self, features: FeatureLaw) -> Array:
+        """Return ones."""
+        del features
+        return np.ones(self.n_labels)
+
+    def sum_sampler(self, features: FeatureLaw) -> SumSampler:
+        """Return `label_sums` in the dimension of the features."""
+        return partial(self.label_sums, features.n_features)
+
+    def check_features(self, features: FeatureLaw) -> None:
+        """Raise unless x is a vector of independent signs."""
+        if features.kind != "rademacher":
+            raise ValueError(
+                f"Planted labels need RademacherVectors, got {type(features).__name__}."
+            )
 
     def label_sums(self, n_features: int, counts: Counts, rng: np.random.Generator) -> Array:
         """Draw sum_i y_i x_i e_l^T for Rademacher features and s = 1, at a cost free of n.
@@ -123,11 +267,13 @@ class Planted:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearLabels:
+class LinearLabels(LabelModel):
     """y = Z^T x plus independent Gaussian noise, label by label."""
 
     Z: Array
     noise: float = 1.0
+
+    kind = "linear"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "Z", finite_array(self.Z, "Z", 2))
@@ -138,17 +284,37 @@ class LinearLabels:
         """Number of labels L."""
         return int(self.Z.shape[1])
 
+    @property
+    def coefficients(self) -> Array:
+        """The true Z."""
+        return self.Z
+
     def draw(self, X: Array, rows: Counts, columns: Counts, rng: np.random.Generator) -> Array:
         """Draw real labels."""
         means = _predictions(X, self.Z, rows, columns)
         return means + self.noise * generator(rng).normal(size=rows.size)
 
+    def cross_moments(self, features: FeatureLaw) -> Array | None:
+        """Return E xx^T Z."""
+        S = features.second_moments
+        return None if S is None else np.asarray(S @ self.Z)
+
+    def square_moments(self, features: FeatureLaw) -> Array | None:
+        """Return E<z_l, x>^2 plus the variance of the noise."""
+        S = features.second_moments
+        if S is None:
+            return None
+        return np.asarray(np.square(prediction_scales(S, self.Z)) + self.noise**2)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LogisticLabels:
+class LogisticLabels(LabelModel):
     """Labels in {0, 1} with log-odds Z^T x, independent given x."""
 
     Z: Array
+
+    kind = "logistic"
+    binary = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "Z", finite_array(self.Z, "Z", 2))
@@ -158,16 +324,35 @@ class LogisticLabels:
         """Number of labels L."""
         return int(self.Z.shape[1])
 
+    @property
+    def coefficients(self) -> Array:
+        """The true Z."""
+        return self.Z
+
     def draw(self, X: Array, rows: Counts, columns: Counts, rng: np.random.Generator) -> Array:
         """Draw labels in {0, 1}."""
         chances = expit(_predictions(X, self.Z, rows, columns))
         return np.asarray(generator(rng).random(rows.size) < chances, dtype=np.float64)
 
+    def outcomes(self, X: Array) -> list[Outcome]:
+        """Return one and zero with their logistic probabilities."""
+        chances = expit(X @ self.Z)
+        return [Outcome(1.0, chances), Outcome(0.0, 1 - chances)]
+
+    def square_moments(self, features: FeatureLaw) -> Array | None:
+        """Return one half for a symmetric law, which makes both labels equally likely."""
+        return np.full(self.n_labels, 0.5) if features.symmetric else None
+
+
+def prediction_scales(S: Array, Z: Array) -> Array:
+    """Return the root of E<z_l, x>^2 = z_l^T S z_l, label by label."""
+    return np.asarray(np.sqrt(np.maximum(np.einsum("dl,dl->l", Z, S @ Z), 0.0)))
+
 
 def _predictions(X: Array, Z: Array, rows: Counts, columns: Counts) -> Array:
     """Return <x_i, z_l> at the entries, choosing the cheaper of two equal ways."""
     if X.shape[1] != Z.shape[0]:
-        raise ValueError(f"`Z` must have one row a feature ({X.shape[1]}), got shape {Z.shape}.")
+        raise ValueError(f"`Z` must have one row per feature ({X.shape[1]}), got shape {Z.shape}.")
     if rows.size * 4 > X.shape[0] * Z.shape[1]:
         return np.asarray((X @ Z)[rows, columns])
     return np.asarray(np.einsum("ed,ed->e", X[rows], Z.T[columns]))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import generator, positive_integer
-from simulations.features import FeatureLaw, RademacherVectors
-from simulations.labels import AllOnes, LabelModel, LinearLabels, LogisticLabels, Planted
+from simulations.features import FeatureLaw
+from simulations.labels import LabelModel
 from simulations.observation import Observation
+
+if TYPE_CHECKING:
+    from leml_solver import Loss, Problem
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -29,6 +33,14 @@ class Sample:
     n_labels: int
     labels_per_point: float
 
+    def problem(self, loss: Loss | str) -> Problem:
+        """Return the empirical risk of the sample, which both solvers of `leml_solver` take."""
+        from leml_solver import Labels, Problem  # only here: to simulate needs no solver
+
+        shape = (self.X.shape[0], self.n_labels)
+        labels = Labels.observed(self.rows, self.columns, self.values, shape, self.weights)
+        return Problem(loss, self.X, labels, self.labels_per_point)  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
@@ -39,22 +51,19 @@ class Scenario:
     observation: Observation
 
     def __post_init__(self) -> None:
+        for name, needed in (("features", FeatureLaw), ("labels", LabelModel)):
+            found = getattr(self, name)
+            if not isinstance(found, needed):
+                raise TypeError(
+                    f"`{name}` must be a {needed.__name__}, got {found!r}; derive its class from "
+                    f"simulations.{needed.__name__}."
+                )
         if self.labels.n_labels != self.observation.n_labels:
             raise ValueError(
                 f"`labels` and `observation` must agree on the number of labels, got "
                 f"{self.labels.n_labels} and {self.observation.n_labels}."
             )
-        if isinstance(self.labels, LinearLabels | LogisticLabels):
-            rows = self.labels.Z.shape[0]
-            if rows != self.features.n_features:
-                raise ValueError(
-                    f"`labels.Z` must have one row a feature ({self.features.n_features}), "
-                    f"got {rows}."
-                )
-        if isinstance(self.labels, Planted) and not isinstance(self.features, RademacherVectors):
-            raise ValueError(
-                f"Planted labels need RademacherVectors, got {type(self.features).__name__}."
-            )
+        self.labels.check_features(self.features)
 
     def sample(self, n: int, rng: np.random.Generator) -> Sample:
         """Draw n points and their observed labels."""
@@ -74,15 +83,14 @@ class Scenario:
     def label_sums(self, n: int, rng: np.random.Generator) -> Array:
         """Draw V = sum over observed entries of w y x e_l^T, shape (d, L).
 
-        It is all that the linear loss asks of a sample.  With one label a point the cost is free
-        of n for planted labels, and for all-ones labels with a symmetric law of x.
+        It is all that the linear loss asks of a sample.  With one label per point the cost is free
+        of n where the label model knows how, as planted labels do, and all-ones labels with a
+        symmetric law of x.
         """
         if self.observation.fixed and self.observation.labels_per_point == 1:
-            if isinstance(self.labels, Planted):
-                counts = self.observation.counts(n, rng)
-                return self.labels.label_sums(self.features.n_features, counts, rng)
-            if isinstance(self.labels, AllOnes) and self.features.symmetric:
-                return self.features.signed_sums(self.observation.counts(n, rng), rng)
+            draw = self.labels.sum_sampler(self.features)
+            if draw is not None:
+                return draw(self.observation.counts(n, rng), rng)
         return _direct_label_sums(self.sample(n, rng))
 
 

@@ -14,7 +14,7 @@ from .specification import Specification
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Grade, print one line a test, and write the feedback; return the exit status."""
+    """Grade, print one line per test, and write the feedback; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("specification", type=Path)
     parser.add_argument("notebook", type=Path)

@@ -1,4 +1,4 @@
-"""The autograder as pytest tests: one test a test cell, and results.json at the end.
+"""The autograder as pytest tests: one test per test cell, and results.json at the end.
 
 The built autograder's conftest.py and test file take everything from here.
 """
@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("autograder")
     group.addoption("--submission", type=Path, help="the notebook to grade")
     group.addoption("--results", type=Path, help="where to write results.json")
-    group.addoption("--limit", type=float, default=Limits.seconds, help="seconds a cell or call")
+    group.addoption("--limit", type=float, default=Limits.seconds, help="seconds per cell or call")
 
 
 def pytest_configure(config: pytest.Config) -> None:

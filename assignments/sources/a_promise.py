@@ -129,7 +129,7 @@ norms = {}
 for d in (1, 2, 16, 128):
     norms[d] = np.empty(draws)
     for k in range(draws):
-        signs = rng.choice([-1.0, 1.0], size=n)  # one sign a point
+        signs = rng.choice([-1.0, 1.0], size=n)  # one sign per point
         V = signs @ rng.normal(scale=1 / math.sqrt(d), size=(n, d))
         norms[d][k] = np.linalg.norm(V) / math.sqrt(n)
     value, error = mean_and_error(norms[d])
@@ -294,7 +294,7 @@ for kind, make in (("trace", TraceBall), ("frobenius", FrobeniusBall)):
 # # BEGIN QUESTION
 # name: q2
 # points: 3
-# goal: the average given the data, one sign a point, with a standard error
+# goal: the average given the data, one sign per point, with a standard error
 # minutes: 25
 
 # %% [markdown]
@@ -320,7 +320,7 @@ def conditional_averages(X, labels, n_labels, draws, rng):
     seen = np.eye(n_labels)[labels]  # n x L: row i is e_{l_i}
     spectral, frobenius = np.empty(draws), np.empty(draws)
     for k in range(draws):
-        signs = rng.choice([-1.0, 1.0], size=n)  # one sign a point, shared by all its features
+        signs = rng.choice([-1.0, 1.0], size=n)  # one sign per point, shared by all its features
         V = (signs[:, None] * X).T @ seen
         spectral[k], frobenius[k] = np.linalg.norm(V, 2) / n, np.linalg.norm(V) / n
     both = {"trace": spectral, "frobenius": frobenius}
@@ -579,7 +579,7 @@ for law in ("gaussian", "rademacher", "rank-one"):
     V = matrix(sample_V(law, 4, np.full(2000, 10**12), rng), (4, 2000), "sample_V")
     # |column|^2/n_l has mean 1; five standard errors of 2000 labels, at most sqrt(2/2000) each.
     assert abs((V**2).sum(0).mean() / 1e12 - 1) < 0.16, (
-        f"{law}: with 10^12 points a label V has the wrong size."
+        f"{law}: with 10^12 points per label V has the wrong size."
     )
 
 # %% [raw]

@@ -1547,9 +1547,9 @@ for d, law in worlds:
 #
 # *Marking guide (10 points).* (i) 4: gap is not excess, with the zero of Question 1 (2); the
 # condition $L\le d$ with a measured number (1); uneven labels or the second term (1). (ii) 3:
-# "learning itself" (1); the reduction to $n/L$ points a label (1); comparison with what the theorem
-# would say at that radius (1). (iii) 3: one for each relevant item with its reason, up to three. An
-# answer that calls the gap "excess" anywhere gets at most 6.
+# "learning itself" (1); the reduction to $n/L$ points per label (1); comparison with what the
+# theorem would say at that radius (1). (iii) 3: one for each relevant item with its reason, up to
+# three. An answer that calls the gap "excess" anywhere gets at most 6.
 
 # %% [raw]
 # # END SOLUTION

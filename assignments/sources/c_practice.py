@@ -26,7 +26,7 @@
 # - check a printed derivative before you use it, and do half a step of LEML with missing labels;
 # - read off a data set which bound applies to it and how much it can promise.
 #
-# **Notation.** $X$ is $n \times d$ with one point a row, $Y$ is $n \times L$, and `NaN` in $Y$ is
+# **Notation.** $X$ is $n \times d$ with one point per row, $Y$ is $n \times L$, and `NaN` in $Y$ is
 # a label that was not observed; $\Omega$ is the set of observed entries. $Z$ is $d \times L$ and
 # predicts $f_{il} = \langle x_i, z_l\rangle$. $|Z|_{tr}$ is the sum of the singular values of $Z$,
 # $|Z|_2$ the largest of them, $|Z|_F$ the Frobenius norm. The squared loss is $\tfrac12 (y -
@@ -94,16 +94,7 @@ def signs_of(Y):
 
 def problem_of(sample):
     """Return the empirical risk of a simulated sample, its weights included."""
-    return Problem(
-        Squared(),
-        sample.X,
-        sample.rows,
-        sample.columns,
-        sample.values,
-        sample.weights,
-        sample.n_labels,
-        sample.labels_per_point,
-    )
+    return sample.problem(Squared())
 
 
 def w_step(X, Y, H, penalty):
@@ -188,7 +179,7 @@ def lower_bound(X, Y, R, radius):
     ----------
     X : (n, d) array
     Y : (n, L) array, NaN where a label is missing
-    R : (n, L) array, one number an entry; what stands at missing labels must not matter
+    R : (n, L) array, one number per entry; what stands at missing labels must not matter
     radius : float
 
     Returns
@@ -523,7 +514,7 @@ def draw_excess(sizes, results, oracle):
         ax.set(xscale="log", yscale="log", xlabel="number of points n", ylabel="excess risk")
         ax.set_xticks(sizes, [str(n) for n in sizes])
         ax.minorticks_off()
-        ax.set_title("What sharing is worth: one predictor, 8 labels, 2 of them seen a point")
+        ax.set_title("What sharing is worth: one predictor, 8 labels, 2 of them seen per point")
         handles, names = ax.get_legend_handles_labels()
         ax.legend([*handles[1:], handles[0]], [*names[1:], names[0]])  # as the curves lie
     return ax
@@ -553,7 +544,7 @@ def draw_excess(sizes, results, oracle):
 # it with `minimise(..., tol=1e-8)`. The two excess risks of a trial then share the luck of its
 # sample, and the standard error of their mean difference should profit from that.
 #
-# To see the whole: $d = 16$, $L = 8$, $s = 2$ labels a point, `shared_coefficients`, 12 trials at
+# To see the whole: $d = 16$, $L = 8$, $s = 2$ labels per point, `shared_coefficients`, 12 trials at
 # each $n = 64, 128, \dots, 1024$, and `draw_excess(sizes, results, oracle)`, where the oracle is
 # pooled least squares, whose expected excess is exactly $d/(2 s (n - d - 1))$.
 
@@ -859,7 +850,7 @@ for seed, rank, shift in ((401, 1, 1.0), (402, 2, -3.0), (403, 3, 0.5)):
     Z, b = fit_with_intercept(X, Y, rank)
     assert np.linalg.matrix_rank(Z, tol=1e-8) <= rank, "The rank of Z is too large."
     errors = Y - X @ Z - b
-    # Rounding: the errors are of order one and there are fifty a label.
+    # Rounding: the errors are of order one and there are fifty per label.
     assert np.abs(errors.mean(axis=0)).max() < 1e-9, (
         "The errors of some label have a mean that is not zero: another b would do better."
     )
@@ -1198,7 +1189,7 @@ hidden: false
 """  # END TEST CONFIG
 X, Y = np.array([[1.0], [2.0]]), np.array([[3.0, 1.0], [1.0, 2.0]])
 H = h_step(X, Y, np.ones((1, 1)), 5.0)
-assert np.shape(H) == (2, 1), "H should have one row a label."
+assert np.shape(H) == (2, 1), "H should have one row per label."
 assert np.allclose(H, 0.5), "With one feature and k = 1 you can find each h by hand."
 
 # %%
@@ -1235,7 +1226,7 @@ for seed, k, penalty in ((611, 2, 0.5), (612, 5, 3.0)):
     W, problem = rng.normal(size=(6, k)), Problem.from_dense(Squared(), X, Y)
     values = alternate(X, Y, W, penalty, 4)
     assert np.shape(values) == (8,), "Four sweeps have eight half-steps."
-    # The H-step is the W-step for the features X W and one h a label.
+    # The H-step is the W-step for the features X W and one h per label.
     H = w_step(X @ W, Y, np.eye(5), penalty).T
     first = problem.objective(W @ H.T) + 0.5 * penalty * (np.sum(W**2) + np.sum(H**2))
     assert np.isclose(values[0], first, rtol=1e-9), (
@@ -1257,7 +1248,7 @@ for seed, k, penalty in ((611, 2, 0.5), (612, 5, 3.0)):
 #
 # Question 7 is about data as they come. The cell below takes a real data set if the environment
 # variable `LEML_DATA` names a folder with one, and draws one otherwise: non-negative features, as
-# counts and frequencies are, and four of sixteen labels observed a point. Every feature is scaled
+# counts and frequencies are, and four of sixteen labels observed per point. Every feature is scaled
 # to one mean square, so that $\Sigma = 1$. `diagnose` says what the theory has to say about them.
 
 # %%

@@ -1,7 +1,12 @@
-"""What every estimator with scores block by block shares: decisions, classes, best labels."""
+"""What all estimators share: scores of rows and labels, made block by block, and answers from them.
+
+`ScoredEstimator` is the base class of everything with scores. `LabelClassifier` adds, as a mixin
+before it, what makes classes and labels of scores.
+"""
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import Any
 
@@ -9,33 +14,37 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from leml_solver._estimation.block_scores import BlockScores, row_blocks, top_k
-from leml_solver._estimation.targets import Targets, Truth
-from leml_solver.labels import Labels
+from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
+from leml_solver._estimation.targets import Targets
 
-__all__ = ["Probabilities", "Scored", "ScoredClassifier", "check_rows", "warn_unobserved"]
+__all__ = ["LabelClassifier", "ScoredEstimator", "solver_seed"]
 
 Array = NDArray[Any]
 
 
-class Scored:
-    """Scores of rows and labels, made block by block.
+class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator with a score for each row and label.
 
-    A subclass offers `_checked` and `_block_scores`, and its `fit` calls `_keep_targets`.
+    A subclass offers `_checked` and `_block_scores`; its `fit` calls a method that calls
+    `_check_targets` first and `_keep_targets` last.
     """
 
     target_kind_: str
     sparse_output_: bool
     label_names_: Any
+    classes_: Array
+    unobserved_labels_: NDArray[np.int64]
 
-    def _keep_targets(self, targets: Targets) -> None:
-        """Store how the labels were given, for the way back."""
-        self.target_kind_, self.sparse_output_ = targets.kind, targets.sparse
-        self.label_names_ = targets.names
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         """Return X as a float array or CSR matrix with as many columns as in `fit`."""
@@ -59,19 +68,51 @@ class Scored:
 
         return DataFrame(values, index=getattr(X, "index", None), columns=self.label_names_)
 
-
-class ScoredClassifier(ClassifierMixin, Scored):  # type: ignore[misc]
-    """A classifier whose scores are above 0 where a label is predicted.
-
-    The scores that `_block_scores` makes have the threshold taken off.
-    """
-
-    classes_: Array
+    def _check_targets(self, X: Any, targets: Targets) -> None:
+        """Raise unless X and y have as many rows, and warn of labels without an observed entry."""
+        if X.shape[0] != targets.n_rows:
+            raise ValueError(
+                f"`X` and `y` must have one row per point, got {X.shape[0]} and {targets.n_rows}."
+            )
+        self.unobserved_labels_ = unobserved = targets.labels.unobserved_labels
+        if count := unobserved.size:
+            shown = ", ".join(map(str, unobserved[:5]))
+            warnings.warn(
+                f"{count} labels have no observed entry (columns {shown}{', ...' * (count > 5)}); "
+                "their scores mean nothing. They are listed in `unobserved_labels_`.",
+                UserWarning,
+                stacklevel=4,  # who called `fit`, which calls a method that calls this
+            )
 
     def _keep_targets(self, targets: Targets) -> None:
-        """Store the classes, and how they were given."""
-        super()._keep_targets(targets)
-        self.classes_ = targets.classes
+        """Store how the labels were given, for the way back."""
+        self.target_kind_, self.sparse_output_ = targets.kind, targets.sparse
+        self.label_names_ = targets.names
+        if targets.classes is not None:
+            self.classes_ = targets.classes
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Whether the loss has a probability for each score; says which loss has."""
+    loss = getattr(estimator, "loss", None)
+    if getattr(loss, "name", loss) != "logistic":
+        raise AttributeError(
+            f"predict_proba needs loss='logistic', got {loss!r}: other losses do not estimate "
+            "probabilities."
+        )
+    return True
+
+
+class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
+    """Classes and labels from the scores of a `ScoredEstimator`, which stands after it.
+
+    The scores have the threshold taken off: a label is predicted where they are above 0.
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def decision_function(self, X: Any) -> Any:
         """Return the score of each label, above 0 where it is predicted.
@@ -137,38 +178,14 @@ class ScoredClassifier(ClassifierMixin, Scored):  # type: ignore[misc]
         if self.target_kind_ != "multilabel" or sample_weight is not None:
             return float(super().score(X, y, sample_weight))
         scores = self._block_scores(self._checked(X))
-        truth, right, counted = Truth.of(y, shape=scores.shape), 0, 0
+        labels, right, counted = TrueLabels.of(y, shape=scores.shape), 0, 0
         for ends in row_blocks(scores.shape):
-            known = truth.block(*ends)
+            known = labels.block(*ends)
             wrong = (known >= 0) & ((scores.block(*ends) > 0) != (known == 1))
             seen = (known >= 0).any(axis=1)
             right += int((seen & ~wrong.any(axis=1)).sum())
             counted += int(seen.sum())
         return right / counted if counted else float("nan")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-def _has_probabilities(estimator: Probabilities) -> bool:
-    """Whether the loss has a probability to each score; says which loss has."""
-    if getattr(estimator.loss, "name", estimator.loss) != "logistic":
-        raise AttributeError(
-            f"predict_proba needs loss='logistic', got {estimator.loss!r}: other losses do not "
-            "estimate probabilities."
-        )
-    return True
-
-
-class Probabilities(ScoredClassifier):
-    """A classifier with a parameter `loss`, and probabilities if that is the logistic one."""
-
-    loss: Any
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
@@ -190,26 +207,19 @@ class Probabilities(ScoredClassifier):
         return positive / total
 
 
-def check_rows(X: Any, targets: Targets) -> None:
-    """Raise unless X and y have as many rows."""
-    if X.shape[0] != targets.n_rows:
-        raise ValueError(
-            f"`X` and `y` must have one row a point, got {X.shape[0]} and {targets.n_rows}."
+def solver_seed(random_state: Any) -> int | np.random.Generator:
+    """Return what `numpy.random.default_rng` takes, from an int, RandomState, Generator or None."""
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
+        raise TypeError(
+            "`random_state` must be None, a whole number, a RandomState or a Generator, got "
+            f"{random_state!r}."
         )
-
-
-def warn_unobserved(labels: Labels) -> NDArray[np.int64]:
-    """Return the labels without an observed entry, and warn the caller's caller's caller of them.
-
-    That is the user, if `fit` calls a method which calls this.
-    """
-    unobserved = labels.unobserved_labels
-    if count := unobserved.size:
-        shown = ", ".join(map(str, unobserved[:5]))
-        warnings.warn(
-            f"{count} labels have no observed entry (columns {shown}{', ...' * (count > 5)}); "
-            "their scores mean nothing. They are listed in `unobserved_labels_`.",
-            UserWarning,
-            stacklevel=4,
-        )
-    return unobserved
+    if random_state < 0:
+        raise ValueError(f"`random_state` must not be negative, got {random_state!r}.")
+    return int(random_state)

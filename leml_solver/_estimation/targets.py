@@ -1,8 +1,7 @@
-"""What a user hands in as y, in the form that the solver takes and the answers go back to."""
+"""What a user hands in as y, in the form that the solver takes and that answers go back to."""
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,103 +11,7 @@ from scipy import sparse
 
 from leml_solver.labels import Labels
 
-__all__ = ["Targets", "Truth", "class_targets", "number_targets", "solver_seed"]
-
-
-def solver_seed(random_state: Any) -> int | np.random.Generator:
-    """Return what `numpy.random.default_rng` takes, from an int, RandomState, Generator or None."""
-    if random_state is None:
-        return np.random.default_rng()
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
-        raise TypeError(
-            "`random_state` must be None, a whole number, a RandomState or a Generator, got "
-            f"{random_state!r}."
-        )
-    if random_state < 0:
-        raise ValueError(f"`random_state` must not be negative, got {random_state!r}.")
-    return int(random_state)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Truth:
-    """Labels 0/1 or -1/+1, of which some may be missing.
-
-    Attributes
-    ----------
-    Y : (n, L) float array with NaN for missing, or CSR matrix
-    mask : (n, L) boolean array or CSR matrix, or None
-        Which entries are observed, beside the NaN of Y.
-    """
-
-    Y: Any
-    mask: Any = None
-
-    @classmethod
-    def of(cls, Y: Any, mask: Any = None, *, shape: tuple[int, int] | None = None) -> Truth:
-        """Check labels and mask, and return them ready to be cut into blocks."""
-        labels = _true_labels(Y)
-        for name, matrix in (("Y", labels), ("mask", mask)):
-            expected = shape if shape is not None else labels.shape
-            if matrix is not None and tuple(matrix.shape) != tuple(expected):
-                raise ValueError(
-                    f"`{name}` must have one row a point and one column a label, "
-                    f"{tuple(expected)}, got {tuple(matrix.shape)}."
-                )
-        return cls(labels, None if mask is None else _mask(mask))
-
-    def block(self, start: int, stop: int) -> NDArray[np.int8]:
-        """Return 1 for positive, 0 for negative and -1 for missing, rows start to stop - 1."""
-        Y = self.Y[start:stop]
-        values = Y.toarray() if sparse.issparse(Y) else Y
-        known: NDArray[np.int8] = (values > 0).astype(np.int8)
-        if values.dtype.kind == "f":
-            known[np.isnan(values)] = -1
-        if self.mask is not None:
-            mask = self.mask[start:stop]
-            known[~(mask.toarray() if sparse.issparse(mask) else mask)] = -1
-        return known
-
-
-def _true_labels(Y: Any) -> Any:
-    """Return labels as CSR or float array with values 0/1 or -1/+1."""
-    if sparse.issparse(Y):
-        matrix = sparse.csr_array(Y)
-        _check_values(matrix.data)
-        return matrix
-    values = Y.to_numpy(dtype=float, na_value=np.nan) if hasattr(Y, "to_numpy") else np.asarray(Y)
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise ValueError(
-            f"`Y` must be a matrix of 0/1 labels (NaN for missing), got shape {values.shape} of "
-            f"{values.dtype}."
-        )
-    _check_values(values)
-    return values
-
-
-def _check_values(values: NDArray[Any]) -> None:
-    """Raise unless the values that are not NaN are within {0, 1} or {-1, +1}."""
-    low, high = (values == -1).any(), (values == 0).any()
-    strange = ~((values == 1) | (values == 0) | (values == -1) | (values != values))
-    if strange.any() or (low and high):
-        shown = values[strange][:3].tolist() if strange.any() else [-1, 0]
-        raise ValueError(
-            f"`Y` must hold labels in {{0, 1}} or in {{-1, +1}}, NaN for missing, got {shown}."
-        )
-
-
-def _mask(mask: Any) -> Any:
-    """Return a mask as CSR or array of booleans."""
-    if sparse.issparse(mask):
-        return sparse.csr_array(mask).astype(bool)
-    values = np.asarray(mask)
-    if values.dtype.kind != "b":
-        raise ValueError(f"`mask` must be boolean, got {values.dtype}; write mask.astype(bool).")
-    return values
-
+__all__ = ["Targets", "class_targets", "number_targets"]
 
 Array = NDArray[Any]
 
@@ -120,14 +23,14 @@ class Targets:
     Attributes
     ----------
     labels : Labels
-        One column a label; 0/1 for classes.
+        One column per label; 0/1 for classes.
     n_rows : int
         Rows of y.
     kind : str
         "binary" and "multiclass" for a vector of classes, "multilabel" for a matrix of them;
         "vector" and "matrix" for numbers.
-    classes : array
-        Sorted classes; of a matrix, the two values of its entries.
+    classes : array or None
+        Sorted classes; of a matrix of classes, the two values of its entries; None for numbers.
     rows : array or None
         The rows that have a label at all, where a vector leaves some out.
     sparse : bool
@@ -139,7 +42,7 @@ class Targets:
     labels: Labels
     n_rows: int
     kind: str
-    classes: Array
+    classes: Array | None = None
     rows: Array | None = None
     sparse: bool = False
     names: Any = None
@@ -172,12 +75,12 @@ def number_targets(y: Any, mask: Any = None) -> Targets:
     if sparse.issparse(y):
         matrix = sparse.csr_array(y).astype(np.float64)
         _check_finite(matrix.data)
-        return Targets(_labels(matrix, mask), matrix.shape[0], "matrix", np.empty(0), sparse=True)
+        return Targets(_labels(matrix, mask), matrix.shape[0], "matrix", sparse=True)
     values = _numbers(_array(y))
     _check_finite(values)
     kind = "vector" if values.ndim == 1 else "matrix"
     labels = _labels(np.atleast_2d(values.T).T, mask)
-    return Targets(labels, values.shape[0], kind, np.empty(0), names=names)
+    return Targets(labels, values.shape[0], kind, names=names)
 
 
 def _array(y: Any) -> Array:
@@ -230,7 +133,7 @@ def _check_finite(values: Array) -> None:
 
 
 def _class_vector(values: Array) -> Targets:
-    """Return a vector of classes as one column (two classes) or one column a class."""
+    """Return a vector of classes as one column (two classes) or one column per class."""
     missing = _missing(values)
     rows = np.flatnonzero(~missing) if missing.any() else None
     known = values if rows is None else values[rows]
@@ -258,7 +161,7 @@ def _label_matrix(Y: Any, mask: Any, names: Any) -> Targets:
     signs = bool((stored == -1).any())
     allowed = (-1, 1) if signs else (0, 1)
     strange = ~(np.isin(stored, allowed) | np.isnan(stored))
-    if strange.any() or (is_sparse and np.isnan(stored).any()) or (is_sparse and signs):
+    if strange.any() or (is_sparse and (signs or np.isnan(stored).any())):
         raise ValueError(
             "`y` must be a matrix of 0/1 labels (a dense one may be -1/+1, and have NaN for "
             f"missing; a sparse one goes with `mask`), got {stored[strange][:3].tolist()}."

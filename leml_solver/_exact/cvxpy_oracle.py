@@ -54,7 +54,8 @@ def minimise_by_cvxpy(
     Z = cp.Variable((d, L))
     f, links = _predictions(problem, Z)
     norm = cp.norm(Z, "fro") if isinstance(ball, FrobeniusBall) else cp.normNuc(Z)
-    program = cp.Problem(cp.Minimize(_objective(problem, f)), [*links, norm <= ball.radius])
+    objective = problem.loss.cvxpy_expression(problem.values, f, problem.weights)
+    program = cp.Problem(cp.Minimize(objective), [*links, norm <= ball.radius])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "inaccurate" is judged by our certificate
@@ -95,19 +96,3 @@ def _predictions(problem: Problem, Z: Any) -> tuple[Any, list[Any]]:
         return plain, []
     f = cp.Variable(problem.rows.size)
     return f, [f == plain]
-
-
-def _objective(problem: Problem, f: Any) -> Any:
-    """Return the weighted sum of losses as a cvxpy expression."""
-    cp: Any = import_module("cvxpy")
-    y, w = problem.values, problem.weights
-    margin = cp.multiply(y, f)
-    expressions = {
-        "linear": lambda: -(w * y) @ f,
-        "squared": lambda: 0.5 * cp.sum_squares(cp.multiply(np.sqrt(w), f - y)),
-        "logistic": lambda: w @ cp.logistic(-margin),
-        "squared_hinge": lambda: cp.sum_squares(cp.multiply(np.sqrt(w), cp.pos(1 - margin))),
-        "absolute": lambda: w @ cp.abs(f - y),
-        "hinge": lambda: w @ cp.pos(1 - margin),
-    }
-    return expressions[problem.loss.name]()

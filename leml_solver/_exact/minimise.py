@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from argument_checks import finite_array, one_of, positive, positive_integer
 from leml_solver._exact.balls import Ball
 from leml_solver._exact.certificate import certify
 from leml_solver._exact.cvxpy_oracle import minimise_by_cvxpy
-from leml_solver._exact.search import EngineAnswer, minimise_certified
+from leml_solver._exact.search import EngineAnswer, search_minimum
+from leml_solver._linalg.threads import one_blas_thread
 from leml_solver.problem import Problem
 from leml_solver.result import SolverResult, Status
 
@@ -64,19 +63,13 @@ def minimise(
     else:
         _require_smooth(problem)
         # Small matrices are slower on many threads, and one thread gives equal bits anywhere.
-        with _threads().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             Z = None if start is None else _checked_start(start, problem)
-            answer = minimise_certified(problem, ball, tol=tol, max_iter=max_iter, start=Z)
+            answer = search_minimum(problem, ball, tol=tol, max_iter=max_iter, start=Z)
     seconds = time.perf_counter() - began
     return SolverResult(
         answer.Z, answer.status, answer.certificate, answer.trace, answer.iterations, seconds
     )
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    """Return the handle on the BLAS threads, found once since the search takes milliseconds."""
-    return ThreadpoolController()
 
 
 def _require_smooth(problem: Problem) -> None:

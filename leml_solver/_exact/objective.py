@@ -176,7 +176,7 @@ def reduce(problem: Problem) -> tuple[Model, Array | None]:
     if problem.loss.name == "squared" and problem.is_full:
         return _diagonal_quadratic(problem)
     basis = _row_basis(problem.X)
-    inner = problem if basis is None else replace(problem, X=problem.X @ basis)
+    inner = problem if basis is None else replace(problem, features=problem.X @ basis)
     d, L = inner.shape
     size = L * d * d
     gram_pays = size <= (_GRAM_NUMBERS if inner.rows.size > L * d / 2 else _SMALL_BLOCKS)
@@ -204,7 +204,7 @@ def _rank(singular: Array, X: Array) -> int:
 
 def _diagonal_quadratic(problem: Problem) -> tuple[Model, Array]:
     """Squared loss, all labels observed: one pass over the points, then nothing depends on n."""
-    X, Y = problem.X, problem.labels
+    X, Y = problem.X, problem.label_matrix
     values, Q = np.linalg.eigh(X.T @ X) if X.shape[0] >= X.shape[1] else (np.zeros(1), X)
     if values[0] > _WELL_CONDITIONED * values[-1]:
         B = Q.T @ (X.T @ Y)

@@ -180,7 +180,7 @@ class EngineAnswer:
     iterations: int
 
 
-def minimise_certified(
+def search_minimum(
     problem: Problem, ball: Ball, *, tol: float, max_iter: int, start: Array | None
 ) -> EngineAnswer:
     """Minimise a smooth objective over the ball until the certified relative gap is below tol."""

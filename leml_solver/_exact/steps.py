@@ -1,4 +1,4 @@
-"""Accelerated projected gradient with restarts: slow near the end, but never wrong."""
+"""The steps of the engine: accelerated gradient, splitting, and semismooth Newton."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from leml_solver._exact.balls import Ball
 from leml_solver._exact.faces import Face
 from leml_solver._exact.objective import Hessian, Model, Quadratic, apply_blocks
+from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Product, Whole
 
 Array = NDArray[np.float64]
 
@@ -53,24 +54,12 @@ def newton_step(face: Face, hessian: Hessian, phi: Array, step: float) -> Array:
     right = -face.tangent(phi)
     T = face.solve(hessian, step, _RIDGE, right)
     if T is None:
-        T = _conjugate_gradients(face, hessian, step, right)
+
+        def product(T: Array) -> Array:
+            return face.bend(T) + step * face.tangent(hessian.apply(face.embed(T)))
+
+        space = Whole()
+        run = ConjugateGradient(Product(product, space), right, space, tol=_ACCURACY)
+        T = run.run(_MAX_PRODUCTS).solution
     rest = -phi - step * hessian.apply(face.embed(T))
     return face.embed(T + face.bend(T)) + rest - face.embed(face.tangent(rest))
-
-
-def _conjugate_gradients(face: Face, hessian: Hessian, step: float, right: Array) -> Array:
-    """Return T with (C + step * Hessian) T = right up to `_ACCURACY`."""
-    T, residual, direction = np.zeros_like(right), right, right
-    energy = float(np.vdot(right, right))
-    target = _ACCURACY**2 * energy
-    for _ in range(_MAX_PRODUCTS):
-        curved = face.tangent(hessian.apply(face.embed(direction)))
-        image = face.bend(direction) + step * curved
-        curvature = float(np.vdot(direction, image))
-        if energy <= target or curvature <= 0:
-            break
-        length = energy / curvature
-        T, residual = T + length * direction, residual - length * image
-        energy, old = float(np.vdot(residual, residual)), energy
-        direction = residual + (energy / old) * direction
-    return T

@@ -16,8 +16,8 @@ from leml_solver._factored.cg import conjugate_gradient
 from leml_solver._factored.entry_sums import Entries
 from leml_solver._factored.plan import Plan
 from leml_solver._factored.tron import Smooth, tron
-from leml_solver._linalg import factors as algebra
-from leml_solver._linalg.factors import Groups, Numbers, column_inner
+from leml_solver._linalg.conjugate_gradient import Numbers
+from leml_solver._linalg.factors import Groups, balancing, column_inner, eigenvectors, gram
 from leml_solver._linalg.matrices import Counted, Factor
 from leml_solver._linalg.threads import matmul
 
@@ -184,7 +184,7 @@ class GeneralLoss:
     def update_H(self) -> None:
         """Improve each row of H, and the intercept with it."""
         if self.plan.precondition:
-            V = algebra.eigenvectors(algebra.gram(self.A))[1].astype(self.A.dtype)
+            V = eigenvectors(gram(self.A))[1].astype(self.A.dtype)
             self._transform(V, V)  # so that the diagonal of each label's Hessian says most of it
         penalties = np.full(self.A.shape[1], self.penalty)
         if self.b is None:
@@ -202,7 +202,7 @@ class GeneralLoss:
     def update_W(self) -> None:
         """Improve W."""
         if self.plan.balance:
-            self._transform(*algebra.balancing(self.W, self.H))
+            self._transform(*balancing(self.W, self.H))
         problem = FeatureProblem(
             self.features, self.entries, self.H, self.b, self.penalty, self.plan.precondition
         )

@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 
 from leml_solver._factored.cg import conjugate_gradient
 from leml_solver._factored.plan import Plan
-from leml_solver._linalg import factors as algebra
 from leml_solver._linalg.compiled import WIDE_BYTES
+from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Numbers
 from leml_solver._linalg.factors import (
     Groups,
-    Numbers,
     add_scaled,
+    balancing,
     column_inner,
-    ratio,
-    scale_and_add,
+    eigenvectors,
+    gram,
+    solve_ridge,
 )
 from leml_solver._linalg.matrices import Counted, Factor, Matrix
 from leml_solver._linalg.threads import matmul
@@ -67,7 +68,7 @@ class FullSquared:
     def start(self, W: Factor, H: Factor) -> None:
         """Begin at the factors given."""
         self.W, self.H, self._sums = W, H, None
-        self.A = self._centred(self.features.times(W))
+        self.A = self.centred(self.features.times(W))
 
     def snapshot(self) -> tuple[Factor, Factor]:
         """Return the factors; updates replace them, they do not write into them."""
@@ -79,11 +80,11 @@ class FullSquared:
 
     def pull(self, V: Factor) -> Factor:
         """Return Y V (Y centred for an intercept)."""
-        return self._centred(self.Y.times(V))
+        return self.centred(self.Y.times(V))
 
     def push(self, U: Factor) -> Factor:
         """Return Y^T U (Y centred for an intercept)."""
-        return self.Y.adjoint(self._centred(U))
+        return self.Y.adjoint(self.centred(U))
 
     @cached_property
     def _feature_means(self) -> Array:
@@ -118,10 +119,10 @@ class FullSquared:
         M = _dense_gram(X)
         if self.intercept:
             M -= self.Y.shape[0] * np.outer(self._feature_means, self._feature_means)
-        values, vectors = algebra.eigenvectors(M)
+        values, vectors = eigenvectors(M)
         return values, vectors.astype(X.dtype)
 
-    def _centred(self, A: Factor) -> Factor:
+    def centred(self, A: Factor) -> Factor:
         """Remove column means, in place, when there is an intercept to absorb them."""
         if self.intercept:
             A -= A.mean(axis=0, dtype=np.float64).astype(A.dtype)
@@ -129,19 +130,19 @@ class FullSquared:
 
     def _current_sums(self) -> _Sums:
         if self._sums is None:
-            self._sums = _Sums(algebra.gram(self.A), self.Y.adjoint(self.A))
+            self._sums = _Sums(gram(self.A), self.Y.adjoint(self.A))
         return self._sums
 
     def loss(self) -> float:
         """Return half the squared norm of Y - X W H^T, intercept at its optimum."""
         sums = self._current_sums()
         fitted = column_inner(sums.cross, self.H).sum()
-        return float(self._label_energy - fitted + 0.5 * np.vdot(sums.gram, algebra.gram(self.H)))
+        return float(self._label_energy - fitted + 0.5 * np.vdot(sums.gram, gram(self.H)))
 
     def update_H(self) -> None:
         """Solve for H exactly: one k x k system shared by all labels."""
         sums = self._current_sums()
-        self.H = algebra.solve_ridge(sums.gram, self.penalty, sums.cross)
+        self.H = solve_ridge(sums.gram, self.penalty, sums.cross)
 
     def update_W(self) -> None:
         """Improve W by conjugate gradients, or solve for it where X^T X is factorised."""
@@ -150,7 +151,7 @@ class FullSquared:
         if separable:
             self._transform(*self._gauge())
         elif self.plan.balance:
-            self._transform(*algebra.balancing(self.W, self.H))
+            self._transform(*balancing(self.W, self.H))
         if self._exact:
             self._solve_W()
         elif separable:
@@ -165,8 +166,8 @@ class FullSquared:
     def _gauge(self) -> tuple[Factor, Factor]:
         """Return the change of factors that makes H^T H diagonal."""
         if self.plan.balance:
-            return algebra.balancing(self.W, self.H)
-        V = algebra.eigenvectors(algebra.gram(self.H))[1].astype(self.W.dtype)
+            return balancing(self.W, self.H)
+        V = eigenvectors(gram(self.H))[1].astype(self.W.dtype)
         return V, V
 
     def _transform(self, T: Factor, S: Factor) -> None:
@@ -175,10 +176,10 @@ class FullSquared:
 
     def _plain_W(self) -> None:
         """Algorithm 3 with the products of Algorithm 2."""
-        M, penalty = algebra.gram(self.H).astype(self.W.dtype), self.W.dtype.type(self.penalty)
+        M, penalty = gram(self.H).astype(self.W.dtype), self.W.dtype.type(self.penalty)
 
         def product(S: Factor) -> Factor:
-            B = self._centred(self.features.times(S))
+            B = self.centred(self.features.times(S))
             return np.asarray(self.features.adjoint(matmul(B, M)) + penalty * S)
 
         residual = self._residual(M)
@@ -187,11 +188,11 @@ class FullSquared:
             preconditioner = self._preconditioner(np.diag(M))
         step = conjugate_gradient(product, residual, self.plan.cg(Groups.TOGETHER), preconditioner)
         self.W = self.W + step
-        self.A = self._centred(self.features.times(self.W))
+        self.A = self.centred(self.features.times(self.W))
 
     def _residual(self, M: Factor) -> Factor:
         """Return minus the gradient in W, X^T (Y H - A M) - penalty W."""
-        right = self._centred(self.Y.times(self.H))
+        right = self.centred(self.Y.times(self.H))
         right -= matmul(self.A, M)
         residual = self.features.adjoint(right)
         add_scaled(residual, np.array([[-self.penalty]]), self.W)
@@ -206,10 +207,10 @@ class FullSquared:
         """Solve for W exactly in the eigenvectors of X^T X and of H^T H."""
         eigenvalues, V = self._spectrum
         curvature = column_inner(self.H, self.H)
-        right = matmul(V.T, self.features.adjoint(self._centred(self.Y.times(self.H))))
+        right = matmul(V.T, self.features.adjoint(self.centred(self.Y.times(self.H))))
         right /= (np.outer(eigenvalues, curvature) + self.penalty).astype(right.dtype)
         self.W = matmul(V, right)
-        self.A = self._centred(self.features.times(self.W))
+        self.A = self.centred(self.features.times(self.W))
 
     def _columnwise_W(self) -> None:
         """Run one conjugate gradient a column, a panel of columns at a time to save memory."""
@@ -223,48 +224,25 @@ class FullSquared:
             self.W[:, part], self.A[:, part] = columns.W, columns.A
 
     def _improve(self, at: _Columns) -> None:
-        """Improve some columns of W by conjugate gradients, in place; X W follows along.
-
-        The step length needs X P only, so the last step costs one product instead of two.
-        """
+        """Improve some columns of W by conjugate gradients, in place; X W follows along."""
         curvature = column_inner(at.H, at.H)[None, :]
-        residual = self._column_residual(at, curvature)
-        scale = self._preconditioner(curvature) if self.plan.precondition else None
-        scaled = residual if scale is None else residual * scale
-        direction, energy = scaled.copy(), Groups.COLUMNS.inner(residual, scaled)
-        target = self.plan.cg_tol**2 * energy
-        for step in range(self.plan.cg_steps):
-            image = self._centred(self.features.times(direction))
-            alpha = self._step_length(energy, target, curvature, (direction, image))
-            add_scaled(at.W, alpha, direction)
-            add_scaled(at.A, alpha, image)
-            if step + 1 == self.plan.cg_steps:
-                break
-            add_scaled(residual, -alpha * curvature, self.features.adjoint(image))
-            add_scaled(residual, -alpha * self.penalty, direction)
-            scaled = residual if scale is None else residual * scale
-            previous, energy = energy, Groups.COLUMNS.inner(residual, scaled)
-            if not (energy > target).any():
-                break
-            scale_and_add(direction, ratio(energy, previous), scaled)
+        form = _ColumnForm(self, at, curvature)
+        ConjugateGradient(
+            form,
+            self._column_residual(at, curvature),
+            Groups.COLUMNS,
+            tol=self.plan.cg_tol,
+            preconditioner=self._preconditioner(curvature) if self.plan.precondition else None,
+            solution=at.W,
+        ).run(self.plan.cg_steps)
 
     def _column_residual(self, at: _Columns, curvature: Numbers) -> Factor:
         """Return minus the gradient in some columns of W."""
-        right = self._centred(self.Y.times(at.H))
+        right = self.centred(self.Y.times(at.H))
         add_scaled(right, -curvature, at.A)
         residual = self.features.adjoint(right)
         add_scaled(residual, np.array([[-self.penalty]]), at.W)
         return residual
-
-    def _step_length(
-        self, energy: Numbers, target: Numbers, curvature: Array, pair: tuple[Factor, Factor]
-    ) -> Numbers:
-        """Return the exact minimiser along each column's direction, zero where it has converged."""
-        direction, image = pair
-        bending = curvature * column_inner(image, image) + self.penalty * column_inner(
-            direction, direction
-        )
-        return np.where(energy > target, ratio(energy, bending), 0.0)
 
     def offset(self) -> Array | None:
         """Return the optimal intercept of each label, or None without intercept."""
@@ -272,6 +250,31 @@ class FullSquared:
             return None
         means = self._feature_means @ self.W.astype(np.float64)
         return np.asarray(self._label_means - self.H.astype(np.float64) @ means)
+
+
+class _ColumnForm:
+    """The Hessian in some columns of W, H^T H diagonal: curvature X^T X + penalty.
+
+    Its step length needs X P only, so the last step costs one product instead of two.
+    """
+
+    def __init__(self, iterate: FullSquared, at: _Columns, curvature: Numbers) -> None:
+        self.iterate, self.at, self.curvature = iterate, at, curvature
+
+    def bend(self, direction: Factor) -> Numbers:
+        """Return curvature |X P|^2 + penalty |P|^2 of each column."""
+        self.direction = direction
+        self.image = self.iterate.centred(self.iterate.features.times(direction))
+        fitted, size = column_inner(self.image, self.image), column_inner(direction, direction)
+        return self.curvature * fitted + self.iterate.penalty * size
+
+    def advance(self, alpha: Numbers, residual: Factor | None) -> None:
+        """Move A = X W along, and the residual."""
+        add_scaled(self.at.A, alpha, self.image)
+        if residual is not None:
+            adjoint = self.iterate.features.adjoint(self.image)
+            add_scaled(residual, -alpha * self.curvature, adjoint)
+            add_scaled(residual, -alpha * self.iterate.penalty, self.direction)
 
 
 def _dense_gram(X: Matrix) -> Array:

@@ -22,8 +22,8 @@ from scipy.optimize import minimize_scalar
 from leml_solver._factored.entry_sums import FullEntries, SparseEntries, entries_of
 from leml_solver._linalg.factors import gram
 from leml_solver._linalg.matrices import Factor, Matrix, as_matrix
-from leml_solver.labels import Labels
 from leml_solver.losses import Loss, Squared
+from leml_solver.problem import Problem
 
 Array = NDArray[np.float64]
 
@@ -290,17 +290,6 @@ class _SideSums:
 _SEARCH_STEPS = 20
 
 
-@dataclass(frozen=True, eq=False)
-class FactoredProblem:
-    """Data, loss and penalty of the problem that the factors are to solve."""
-
-    X: Matrix
-    labels: Labels
-    loss: Loss
-    penalty: float
-    intercept: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class FactorCertificate:
     """Bounds, at the returned factors, on the distance to the minimum over all Z of any rank.
@@ -341,25 +330,28 @@ class FactorCertificate:
 
 
 def certify_factors(
-    problem: FactoredProblem,
+    problem: Problem,
     W: Factor,
     H: Factor,
     intercept: Array | None = None,
     *,
+    penalty: float,
     rng: np.random.Generator | None = None,
 ) -> FactorCertificate:
     """Bound how far W H^T is from the minimum over all Z.
 
     Parameters
     ----------
-    problem : FactoredProblem
-        What the factors are to solve.
+    problem : Problem
+        Data and loss.
     W : (d, k) array
         Feature factor.
     H : (L, k) array
         Label factor.
     intercept : (L,) array, optional
-        Intercept of each label; none means zero.
+        Intercept of each label; without one the minimum is over predictors without intercept.
+    penalty : float
+        Weight of the trace norm beside the sum of losses.
     rng : Generator, optional
         Start of the Lanczos bound for large problems; a fixed one if not given.
 
@@ -371,14 +363,13 @@ def certify_factors(
     """
     rng = np.random.default_rng(0) if rng is None else rng
     W, H = W.astype(np.float64), H.astype(np.float64)
-    A = problem.X.times(W)
-    dual, losses, scale = _dual_point(problem, A, H, intercept)
+    dual, losses, scale = _dual_point(problem, problem.matrix.times(W), H, intercept)
     norm = _gradient_norm(problem, dual, rng)
     return FactorCertificate(
-        objective=losses + problem.penalty * trace_norm(W, H),
-        lower_bound=_lower_bound(dual, norm.value, problem.penalty),
+        objective=losses + penalty * trace_norm(W, H),
+        lower_bound=_lower_bound(dual, norm.value, penalty),
         gradient_norm=norm.value,
-        penalty=problem.penalty,
+        penalty=penalty,
         scale=scale,
         failure_probability=norm.failure_probability,
     )
@@ -391,36 +382,31 @@ def trace_norm(W: Array, H: Array) -> float:
 
 
 def _dual_point(
-    problem: FactoredProblem, A: Array, H: Array, offset: Array | None
+    problem: Problem, A: Array, H: Array, offset: Array | None
 ) -> tuple[DualPoint, float, float]:
     """Return the dual candidate, the sum of losses, and the sum of losses at Z = 0."""
-    labels, loss = problem.labels, problem.loss
+    labels, loss, intercept = problem.labels, problem.loss, offset is not None
     if labels.is_full and isinstance(loss, Squared):
         Y = as_matrix(labels.complete, np.float64)
-        squared = SquaredDual(Y, A, H, problem.intercept)
-        scale = 0.5 * float(Y.column_squares().sum())
-        return squared, 0.5 * squared.squares, scale
+        squared = SquaredDual(Y, A, H, intercept)
+        return squared, 0.5 * squared.squares, 0.5 * float(Y.column_squares().sum())
     entries = entries_of(labels, loss, np.float64)
     losses = float(entries.label_losses(A, H, offset).sum())
     zero = np.zeros((labels.shape[0], 1)), np.zeros((labels.shape[1], 1))
     scale = float(entries.label_losses(*zero, None).sum())
+    dual: DualPoint
     if isinstance(entries, SparseEntries):
-        return (
-            SparseDual(entries, entries.predictions(A, H, offset), problem.intercept),
-            losses,
-            scale,
-        )
-    D = entries.slopes(A, H, offset)
-    return FullDual(entries, D, problem.intercept), losses, scale  # type: ignore[arg-type]
+        dual = SparseDual(entries, entries.predictions(A, H, offset), intercept)
+    else:
+        dual = FullDual(entries, entries.slopes(A, H, offset), intercept)
+    return dual, losses, scale
 
 
-def _gradient_norm(
-    problem: FactoredProblem, dual: DualPoint, rng: np.random.Generator
-) -> NormBound:
+def _gradient_norm(problem: Problem, dual: DualPoint, rng: np.random.Generator) -> NormBound:
     """Return an upper bound on |X^T D|_2, rounding of the products included."""
-    X = problem.X
+    X = problem.matrix
     operator = Operator(
-        (X.shape[1], problem.labels.shape[1]),
+        problem.shape,
         lambda V: X.adjoint(dual.rows(V)),
         lambda U: dual.columns(X.times(U)),
     )

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
-from leml_solver._linalg.factors import Groups, Numbers, add_scaled, ratio, scale_and_add
+from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Product
+from leml_solver._linalg.factors import Groups
 from leml_solver._linalg.matrices import Factor
 
 
@@ -25,7 +24,7 @@ class CGOptions:
     tol : float
         A group stops when its residual has shrunk by this factor.
     groups : Groups
-        `TOGETHER` is Algorithm 3 as printed; the others run one Algorithm 3 a column or row.
+        `TOGETHER` is Algorithm 3 as printed; the others run one Algorithm 3 per column or row.
     """
 
     steps: int = 20
@@ -54,26 +53,8 @@ def conjugate_gradient(
 
     Paper: Algorithm 3.
     """
-    inner = options.groups.inner
-    solution = np.zeros_like(residual)
-    scaled = residual if preconditioner is None else residual * preconditioner
-    direction, energy = scaled.copy(), inner(residual, scaled)
-    target = options.tol**2 * energy
-    for step in range(options.steps):
-        if not (energy > target).any():
-            break
-        image = product(direction)
-        alpha = _running(energy, target) * ratio(energy, inner(direction, image))
-        add_scaled(solution, alpha, direction)
-        if step + 1 == options.steps:
-            break
-        add_scaled(residual, -alpha, image)
-        scaled = residual if preconditioner is None else residual * preconditioner
-        previous, energy = energy, inner(residual, scaled)
-        scale_and_add(direction, ratio(energy, previous), scaled)
-    return solution
-
-
-def _running(energy: Numbers, target: Numbers) -> Numbers:
-    """Return one for groups that have not converged and zero for the others."""
-    return (energy > target).astype(np.float64)
+    groups = options.groups
+    run = ConjugateGradient(
+        Product(product, groups), residual, groups, tol=options.tol, preconditioner=preconditioner
+    )
+    return run.run(options.steps).solution

@@ -14,7 +14,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, positive_integer
+from argument_checks import finite_array, positive_integer, same_rows
 
 Array = NDArray[np.float64]
 
@@ -170,6 +170,5 @@ def _pair(X: Any, Y: Any) -> tuple[Array, Array]:
         finite_array(value.toarray() if sp.issparse(value) else value, name, 2)
         for value, name in ((X, "X"), (Y, "Y"))
     )
-    if len(X) != len(Y):
-        raise ValueError(f"`X` and `Y` must have one row a point, got {len(X)} and {len(Y)} rows.")
+    same_rows(X, Y)
     return X, Y

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from leml_solver._linalg import compiled as kernels
 from leml_solver._linalg.matrices import Factor, as_matrix
-from leml_solver._linalg.threads import SHARED_LOOP, shared
+from leml_solver._linalg.threads import SHARED_LOOP, parallel_map
 from leml_solver.labels import Labels, Pattern
 from leml_solver.losses import Loss
 
@@ -58,23 +58,11 @@ class Entries(Protocol):
         """Return (C * (A S^T))^T A, (L, k)."""
 
 
-def entries_of(labels: Labels, loss: Loss, dtype: Any) -> Entries:
+def entries_of(labels: Labels, loss: Loss, dtype: Any) -> SparseEntries | FullEntries:
     """Return the entry sums for labels known in part or in full."""
     if labels.entries is None:
         return FullEntries(labels, loss, dtype)
     return SparseEntries(labels, loss, dtype)
-
-
-def check_labels(labels: Labels, loss: Loss) -> None:
-    """Raise the loss's own error if it cannot use these labels."""
-    if labels.entries is not None:
-        loss.encode(np.unique(labels.entries.values))
-    elif loss.binary:
-        complete = labels.complete
-        distinct = np.unique(complete if isinstance(complete, np.ndarray) else complete.data)
-        stored = complete.size if isinstance(complete, np.ndarray) else complete.nnz
-        zero = [0.0] if stored < labels.n_observed else []
-        loss.encode(np.append(distinct, zero))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +97,8 @@ class SparseEntries:
         """Return a_i . h_j + offset_j at each entry."""
         pattern: Pattern = self._entries.by_row
         out = np.empty(self.values.size, dtype=A.dtype)
-        where = (pattern.indptr, pattern.indices)
-        shared(
-            lambda rows: kernels.entry_products(A, H, where, out, rows), pattern.shares(A.shape[1])
-        )
+        write = partial(kernels.entry_products, A, H, pattern.indptr, pattern.indices, out)
+        parallel_map(write, pattern.shares(A.shape[1]))
         if offset is not None:
             out += offset.astype(out.dtype)[pattern.indices]
         return out
@@ -161,19 +147,16 @@ class SparseEntries:
 def _sums(pattern: Pattern, D: Factor, H: Factor, n_rows: int) -> Factor:
     """Return sum_j D_ij h_j for each row of the pattern."""
     out = np.empty((n_rows, H.shape[1]), dtype=H.dtype)
-    where = (pattern.indptr, pattern.indices)
-    shared(lambda rows: kernels.entry_sums(D, H, where, out, rows), pattern.shares(H.shape[1]))
+    write = partial(kernels.entry_sums, D, H, pattern.indptr, pattern.indices, out)
+    parallel_map(write, pattern.shares(H.shape[1]))
     return out
 
 
 def _curvature(pattern: Pattern, C: Factor, B: Factor, H: Factor) -> Factor:
     """Return sum_j C_ij (b_i . h_j) h_j for each row of the pattern."""
     out = np.empty_like(B)
-    where, factors = (pattern.indptr, pattern.indices), (B, H)
-    shared(
-        lambda rows: kernels.entry_curvature(C, factors, where, out, rows),
-        pattern.shares(H.shape[1]),
-    )
+    write = partial(kernels.entry_curvature, C, B, H, pattern.indptr, pattern.indices, out)
+    parallel_map(write, pattern.shares(H.shape[1]))
     return out
 
 
@@ -213,12 +196,12 @@ class FullEntries:
     def _each(self, function: Callable[[slice], Any], k: int) -> list[Any]:
         """Return function(block) for each block, blocks shared among the threads."""
         work = float(self.shape[0]) * self.shape[1] * k
-        return shared(function, self.blocks(), worth=work >= SHARED_LOOP)
+        return parallel_map(function, self.blocks(), worth=work >= SHARED_LOOP)
 
     def encoded(self, part: slice) -> Factor:
         """Return the labels of a block as the loss needs them."""
         Y: Factor = self._Y.rows(part.start, part.stop)
-        # `loss.encode` looks for every distinct value; `check_labels` has done that once.
+        # `loss.encode` looks for every distinct value; `Problem` has done that once.
         return np.where(Y > 0, Y.dtype.type(1), Y.dtype.type(-1)) if self.loss.binary else Y
 
     def numbers(self, D: _Lazy, part: slice) -> Factor:

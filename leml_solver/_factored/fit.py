@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 from argument_checks import nonnegative, one_of, positive, positive_integer
 from leml_solver._factored.algorithm_1 import GeneralLoss, GeneralOptions
 from leml_solver._factored.algorithm_2 import FullSquared
-from leml_solver._factored.certificate import FactorCertificate, FactoredProblem, certify_factors
-from leml_solver._factored.entry_sums import check_labels, entries_of
+from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
+from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import FAST, PLAIN, Plan
-from leml_solver._linalg import factors as algebra
-from leml_solver._linalg.factors import column_inner
-from leml_solver._linalg.matrices import Counted, Factor, as_matrix, checked_features
+from leml_solver._linalg.factors import balancing, column_inner
+from leml_solver._linalg.matrices import Counted, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
-from leml_solver.labels import as_labels
-from leml_solver.losses import LOSSES, Loss, Squared
+from leml_solver.losses import Loss, Squared
+from leml_solver.problem import Problem
 
 Array = NDArray[np.float64]
 
@@ -171,6 +170,11 @@ class FactorResult:
         """Number of products with X or its transpose, certificate not included."""
         return self.trace[-1].products
 
+    @property
+    def trace_norm(self) -> float:
+        """Trace norm of W H^T."""
+        return trace_norm(self.W, self.H)
+
     def transform(self, X: Any) -> Factor:
         """Return X W, the points in the latent space."""
         return as_matrix(X, self.W.dtype).times(self.W)
@@ -213,7 +217,7 @@ def fit_factors(
     Parameters
     ----------
     X : (n, d) array or sparse matrix
-        Features, one point a row.
+        Features, one row per point.
     Y : (n, L) sparse matrix, array or Labels
         A sparse matrix is fully known labels, NaN in an array is a missing label.
     rank : int
@@ -234,108 +238,167 @@ def fit_factors(
     Paper: Equation (5).
     """
     began = time.perf_counter()
-    options = AlternatingOptions() if options is None else options
-    problem = _problem(X, Y, penalty, loss, options)
-    rank = positive_integer(rank, "rank")
-    with one_blas_thread():
-        return _fit(problem, rank, (options, random_state, began))
+    problem = Problem(loss, X, Y)  # type: ignore[arg-type]  # it takes names and arrays too
+    return _Fit(problem, rank, penalty, options, began).run(random_state)
 
 
-def _fit(
-    problem: FactoredProblem, rank: int, how: tuple[AlternatingOptions, Any, float]
-) -> FactorResult:
-    """Alternate, then certify what came out."""
-    options, random_state, began = how
-    features = Counted(problem.X, rank)
-    iterate = _iterate(features, problem, options)
-    W, H = _start(iterate, features, rank, (options, problem, random_state))
-    if options.start == "svd" and isinstance(iterate, GeneralLoss):
-        W = _calmed(iterate, W, H)
-    iterate.start(W, H)
-    del W, H  # the iterate lets go of them after the first iteration
-    trace, status = _alternate(iterate, features, problem.penalty, (options, began))
-    if options.plan.balance:
-        T, S = algebra.balancing(iterate.W, iterate.H)
-        iterate.W, iterate.H = matmul(iterate.W, T), matmul(iterate.H, S)
-    W, H, offset = iterate.W, iterate.H, iterate.offset()
-    certificate = certify_factors(problem, W, H, offset) if options.certify else None
-    return FactorResult(W, H, offset, status, certificate, trace, time.perf_counter() - began)
-
-
-def _problem(
-    X: Any, Y: Any, penalty: float, loss: str | Loss, options: AlternatingOptions
-) -> FactoredProblem:
-    """Check the data and put them into one representation."""
-    if isinstance(loss, str):
-        loss = LOSSES[one_of(loss, "loss", tuple(LOSSES))]
-    if not loss.smooth or not loss.curvature:
-        raise ValueError(f"`loss` must be smooth and curved, got {loss.name}; try 'squared_hinge'.")
-    matrix, labels = checked_features(X, options.dtype), as_labels(Y)
-    if matrix.shape[0] != labels.shape[0]:
-        raise ValueError(
-            "`X` and `Y` must have one row a point, "
-            f"got {matrix.shape[0]} and {labels.shape[0]} rows."
-        )
-    check_labels(labels, loss)
-    return FactoredProblem(matrix, labels, loss, positive(penalty, "penalty"), options.intercept)
-
-
-def _iterate(features: Counted, problem: FactoredProblem, options: AlternatingOptions) -> _Iterate:
-    """Choose Algorithm 2 for squared loss with full labels, Algorithm 1 otherwise."""
-    dtype, quadratic = problem.X.dtype, isinstance(problem.loss, Squared)
-    if quadratic and problem.labels.is_full:
-        Y = as_matrix(problem.labels.complete, dtype)
-        return FullSquared(features, Y, problem.penalty, options.plan, options.intercept)
-    entries = entries_of(problem.labels, problem.loss, dtype)
-    general = GeneralOptions(options.intercept, quadratic)
-    return GeneralLoss(features, entries, problem.penalty, options.plan, general)
-
-
-def _start(
-    iterate: _Iterate,
-    features: Counted,
+def fit_problem(
+    problem: Problem,
+    *,
     rank: int,
-    how: tuple[AlternatingOptions, FactoredProblem, Any],
-) -> tuple[Factor, Factor]:
-    """Return the factors to start from."""
-    options, problem, random_state = how
-    shapes = ((problem.X.shape[1], rank), (problem.labels.shape[1], rank))
-    dtype = problem.X.dtype
-    if not isinstance(options.start, str):
-        return _given_start(options.start, shapes, dtype)
-    rng = np.random.default_rng(random_state)
-    if options.start == "uniform":
-        W, H = (rng.random(shape) for shape in shapes)
-    else:
-        W, H = (rng.standard_normal(shape) / np.sqrt(rank) for shape in shapes)
-    W, H = W.astype(dtype), H.astype(dtype)
-    return _gradient_start(iterate, features, W, H) if options.start == "svd" else (W, H)
+    penalty: float,
+    random_state: int | np.random.Generator = 0,
+    options: AlternatingOptions | None = None,
+) -> FactorResult:
+    """Minimise the objective of a problem plus penalty (|W|^2 + |H|^2) / 2 over W H^T = Z.
+
+    Parameters
+    ----------
+    problem : Problem
+        Features, labels and a smooth loss.
+    rank, penalty, random_state, options
+        As in `fit_factors`.
+
+    Returns
+    -------
+    FactorResult
+
+    Paper: Equation (5).
+    """
+    return _Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)
 
 
-def _given_start(
-    start: tuple[Any, Any], shapes: tuple[tuple[int, int], tuple[int, int]], dtype: Any
-) -> tuple[Factor, Factor]:
-    """Check factors handed in as a start."""
-    W, H = (np.array(factor, dtype=dtype, order="C") for factor in start)
-    if (W.shape, H.shape) != shapes:
-        raise ValueError(f"`start` must have shapes {shapes}, got {(W.shape, H.shape)}.")
-    if not (W.any() or H.any()):
-        raise ValueError(
-            "`start` must not be zero: alternating minimisation never leaves W = H = 0."
-        )
-    return W, H
+class _Fit:
+    """One fit: the problem, the options, and the factors that are being improved."""
 
+    def __init__(
+        self,
+        problem: Problem,
+        rank: int,
+        penalty: float,
+        options: AlternatingOptions | None,
+        began: float,
+    ) -> None:
+        loss = problem.loss
+        if not loss.smooth or not loss.curvature:
+            raise ValueError(
+                f"`loss` must be smooth and curved, got {loss.name}; try 'squared_hinge'."
+            )
+        self.options = AlternatingOptions() if options is None else options
+        self.problem, self.began = problem.astype(self.options.dtype), began
+        self.rank, self.penalty = positive_integer(rank, "rank"), positive(penalty, "penalty")
+        self.features = Counted(self.problem.matrix, self.rank)
+        self.iterate = self._iterate()
 
-def _gradient_start(
-    iterate: _Iterate, features: Counted, W: Factor, H: Factor
-) -> tuple[Factor, Factor]:
-    """Return factors that span (nearly) the leading singular vectors of the gradient at Z = 0."""
-    sketch = iterate.push(features.times(W))
-    rank = min(H.shape)
-    H[:, :rank] = np.linalg.qr(sketch[:, :rank])[0]
-    W = features.adjoint(iterate.pull(H))
-    size = float(np.sqrt(column_inner(W, W).sum()))
-    return (W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W), H
+    def _iterate(self) -> _Iterate:
+        """Choose Algorithm 2 for squared loss with full labels, Algorithm 1 otherwise."""
+        problem, options = self.problem, self.options
+        dtype, quadratic = problem.matrix.dtype, isinstance(problem.loss, Squared)
+        if quadratic and problem.labels.is_full:
+            Y = as_matrix(problem.labels.complete, dtype)
+            return FullSquared(self.features, Y, self.penalty, options.plan, options.intercept)
+        entries = entries_of(problem.labels, problem.loss, dtype)
+        general = GeneralOptions(options.intercept, quadratic)
+        return GeneralLoss(self.features, entries, self.penalty, options.plan, general)
+
+    def run(self, random_state: int | np.random.Generator) -> FactorResult:
+        """Alternate, then certify what came out."""
+        with one_blas_thread():
+            return self._run(random_state)
+
+    def _run(self, random_state: int | np.random.Generator) -> FactorResult:
+        self._start(random_state)
+        trace, status = self._alternate()
+        iterate = self.iterate
+        if self.options.plan.balance:
+            T, S = balancing(iterate.W, iterate.H)
+            iterate.W, iterate.H = matmul(iterate.W, T), matmul(iterate.H, S)
+        W, H, offset = iterate.W, iterate.H, iterate.offset()
+        certificate = None
+        if self.options.certify:
+            certificate = certify_factors(self.problem, W, H, offset, penalty=self.penalty)
+        return FactorResult(W, H, offset, status, certificate, tuple(trace), self._seconds())
+
+    def _start(self, random_state: int | np.random.Generator) -> None:
+        """Put the iterate at the factors to start from."""
+        if not isinstance(self.options.start, str):
+            self.iterate.start(*self._given_start(*self.options.start))
+            return
+        W, H = self._random_start(np.random.default_rng(random_state))
+        if self.options.start == "svd":
+            W, H = self._gradient_start(W, H)
+            if isinstance(self.iterate, GeneralLoss):
+                W = _calmed(self.iterate, W, H)
+        self.iterate.start(W, H)
+
+    def _given_start(self, W: Any, H: Any) -> tuple[Factor, Factor]:
+        """Check factors handed in as a start."""
+        dtype = self.problem.matrix.dtype
+        W, H = (np.array(factor, dtype=dtype, order="C") for factor in (W, H))
+        d, L = self.problem.shape
+        shapes = ((d, self.rank), (L, self.rank))
+        if (W.shape, H.shape) != shapes:
+            raise ValueError(f"`start` must have shapes {shapes}, got {(W.shape, H.shape)}.")
+        if not (W.any() or H.any()):
+            raise ValueError(
+                "`start` must not be zero: alternating minimisation never leaves W = H = 0."
+            )
+        return W, H
+
+    def _random_start(self, rng: np.random.Generator) -> tuple[Factor, Factor]:
+        """Return factors with entries uniform in [0, 1), or normal with variance 1 / k."""
+        shapes = [(size, self.rank) for size in self.problem.shape]
+        if self.options.start == "uniform":
+            W, H = (rng.random(shape) for shape in shapes)
+        else:
+            W, H = (rng.standard_normal(shape) / np.sqrt(self.rank) for shape in shapes)
+        dtype = self.problem.matrix.dtype
+        return W.astype(dtype), H.astype(dtype)
+
+    def _gradient_start(self, W: Factor, H: Factor) -> tuple[Factor, Factor]:
+        """Return factors that span (nearly) the first singular vectors of the gradient at zero."""
+        sketch = self.iterate.push(self.features.times(W))
+        rank = min(H.shape)
+        H[:, :rank] = np.linalg.qr(sketch[:, :rank])[0]
+        W = self.features.adjoint(self.iterate.pull(H))
+        size = float(np.sqrt(column_inner(W, W).sum()))
+        return (W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W), H
+
+    def _alternate(self) -> tuple[list[TracePoint], FitStatus]:
+        """Run outer iterations until one of the stopping rules holds."""
+        trace = [self._trace_point(0)]
+        with _progress_bar(self.options) as bar:
+            for iteration in range(1, self.options.max_iter + 1):
+                before = self.iterate.snapshot()
+                self._update()
+                point = self._trace_point(iteration)
+                if not point.objective <= trace[-1].objective:
+                    self.iterate.restore(before)
+                    return trace, FitStatus.ROUNDING_LIMIT
+                trace.append(point)
+                bar.update()
+                bar.set_postfix(objective=f"{point.objective:.6g}")
+                if self.options.callback is not None and self.options.callback(point):
+                    return trace, FitStatus.STOPPED
+                if _converged(trace, self.options.tol):
+                    return trace, FitStatus.CONVERGED
+        return trace, FitStatus.MAX_ITER
+
+    def _update(self) -> None:
+        """Update each factor once."""
+        updates = {"H": self.iterate.update_H, "W": self.iterate.update_W}
+        for letter in self.options.order:
+            updates[letter]()
+
+    def _trace_point(self, iteration: int) -> TracePoint:
+        """Evaluate the objective and read the clock."""
+        squares = sum(column_inner(F, F).sum() for F in (self.iterate.W, self.iterate.H))
+        objective = float(self.iterate.loss() + 0.5 * self.penalty * squares)
+        return TracePoint(iteration, objective, self._seconds(), self.features.products)
+
+    def _seconds(self) -> float:
+        """Return the wall time since the fit began."""
+        return time.perf_counter() - self.began
 
 
 def _calmed(iterate: GeneralLoss, W: Factor, H: Factor) -> Factor:
@@ -354,55 +417,10 @@ def _calmed(iterate: GeneralLoss, W: Factor, H: Factor) -> Factor:
     return W
 
 
-def _objective(iterate: _Iterate, penalty: float) -> float:
-    """Return the sum of losses plus penalty (|W|^2 + |H|^2) / 2."""
-    squares = sum(column_inner(F, F).sum() for F in (iterate.W, iterate.H))
-    return float(iterate.loss() + 0.5 * penalty * squares)
-
-
-def _alternate(
-    iterate: _Iterate, features: Counted, penalty: float, how: tuple[AlternatingOptions, float]
-) -> tuple[tuple[TracePoint, ...], FitStatus]:
-    """Run outer iterations until one of the stopping rules holds."""
-    options, began = how
-    updates = {"H": iterate.update_H, "W": iterate.update_W}
-    trace = [_trace_point(0, iterate, features, (penalty, began))]
-    status = FitStatus.MAX_ITER
-    with _progress_bar(options) as bar:
-        for iteration in range(1, options.max_iter + 1):
-            before = iterate.snapshot()
-            for letter in options.order:
-                updates[letter]()
-            point = _trace_point(iteration, iterate, features, (penalty, began))
-            if not point.objective <= trace[-1].objective:
-                iterate.restore(before)
-                status = FitStatus.ROUNDING_LIMIT
-                break
-            trace.append(point)
-            bar.update()
-            bar.set_postfix(objective=f"{point.objective:.6g}")
-            if options.callback is not None and options.callback(point):
-                status = FitStatus.STOPPED
-                break
-            if _converged(trace, options.tol):
-                status = FitStatus.CONVERGED
-                break
-    return tuple(trace), status
-
-
 def _converged(trace: list[TracePoint], tol: float) -> bool:
     """Whether the last iteration reduced the objective by at most a share `tol`."""
     before, after = trace[-2].objective, trace[-1].objective
     return tol > 0 and before - after <= tol * abs(before)
-
-
-def _trace_point(
-    iteration: int, iterate: _Iterate, features: Counted, how: tuple[float, float]
-) -> TracePoint:
-    """Evaluate the objective and read the clock."""
-    penalty, began = how
-    objective = _objective(iterate, penalty)
-    return TracePoint(iteration, objective, time.perf_counter() - began, features.products)
 
 
 def _progress_bar(options: AlternatingOptions) -> Any:

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from leml_solver._linalg.factors import Groups, Numbers, add_scaled, ratio, scale_and_add
+from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Numbers, Product, ratio
+from leml_solver._linalg.factors import Groups
 from leml_solver._linalg.matrices import Factor
 
 # Acceptance and radius rules of Lin, Weng and Keerthi (2008), Section 2.
@@ -52,12 +53,15 @@ class TronOptions:
         Stop when the gradient has shrunk by this factor.
     cg_tol : float
         Residual of a Newton system relative to the gradient.
+    accepted_steps : int or None
+        A group also stops after so many steps that lowered it; None sets no such limit.
     """
 
     newton_steps: int = 5
     cg_steps: int = 20
     tol: float = 1e-2
     cg_tol: float = 0.1
+    accepted_steps: int | None = None
 
 
 def tron(problem: Smooth, W: Factor, options: TronOptions, point: Any = None) -> tuple[Factor, Any]:
@@ -78,111 +82,67 @@ def tron(problem: Smooth, W: Factor, options: TronOptions, point: Any = None) ->
     -------
     (r, k) array, point
     """
-    inner = problem.groups.inner
-    point = problem.at(W) if point is None else point
-    gradient = problem.gradient(point)
-    values, radius, target = problem.values(point), None, None
+    descent = _Descent(problem, W, problem.at(W) if point is None else point, options)
     for _ in range(options.newton_steps):
-        scale = problem.preconditioner(point)
-        size = np.sqrt(inner(gradient, _times(scale, gradient)))
-        radius = size if radius is None else radius
-        target = options.tol * size if target is None else target
-        active = size > target
+        if not descent.step():
+            break
+    return descent.W, descent.point
+
+
+class _Descent:
+    """Where a trust-region method stands: a point, its values, and the regions around it."""
+
+    def __init__(self, problem: Smooth, W: Factor, point: Any, options: TronOptions) -> None:
+        self.problem, self.W, self.point, self.options = problem, W, point, options
+        self.values = problem.values(point)
+        self.accepted = np.zeros(self.values.shape, dtype=np.int64)
+        self._look_around()
+        self.radius, self.target = self.size, options.tol * self.size
+
+    def _look_around(self) -> None:
+        """Compute the gradient, the preconditioner and the size of the gradient in its norm."""
+        self.gradient = self.problem.gradient(self.point)
+        self.scale = self.problem.preconditioner(self.point)
+        scaled = self.gradient if self.scale is None else self.scale * self.gradient
+        self.size = np.sqrt(self.problem.groups.inner(self.gradient, scaled))
+        self.is_new = False
+
+    def step(self) -> bool:
+        """Try a Newton step in each group that is not done; say whether there was one."""
+        if self.is_new:
+            self._look_around()
+        active = self.size > self.target
+        if self.options.accepted_steps is not None:
+            active &= self.accepted < self.options.accepted_steps
         if not active.any():
-            break
-        step = _steihaug(
-            problem, point, _Start(gradient, scale, np.where(active, radius, 0.0)), options
+            return False
+        groups = self.problem.groups
+        model = ConjugateGradient(
+            Product(self.problem.hessian(self.point), groups),
+            -self.gradient,
+            groups,
+            tol=self.options.cg_tol,
+            preconditioner=self.scale,
+            radius=np.where(active, self.radius, 0.0),
         )
-        W, point, values, radius = _advance(problem, W, step, (point, values, radius))
-        gradient = problem.gradient(point)
-    return W, point
+        self._move(model.run(self.options.cg_steps))
+        return True
 
-
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """Gradient, scale and radius of a trust-region subproblem."""
-
-    gradient: Factor
-    scale: Factor | None
-    radius: Numbers
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A step, its length in the trust region's norm, and the decrease that the model predicts."""
-
-    S: Factor
-    length: Numbers
-    predicted: Numbers
-
-
-def _times(scale: Factor | None, R: Factor) -> Factor:
-    """Return scale * R."""
-    return R if scale is None else scale * R
-
-
-def _length(groups: Groups, scale: Factor | None, S: Factor) -> Numbers:
-    """Return the trust-region norm of S, that of the preconditioned variable."""
-    return np.sqrt(groups.inner(S, S if scale is None else S / scale))
-
-
-def _steihaug(problem: Smooth, point: Any, start: _Start, options: TronOptions) -> _Step:
-    """Minimise the quadratic model by conjugate gradients that stop at the trust region."""
-    inner, product = problem.groups.inner, problem.hessian(point)
-    residual = -start.gradient
-    scaled = _times(start.scale, residual)
-    S, image_sum = np.zeros_like(residual), np.zeros_like(residual)
-    direction, energy = scaled.copy(), inner(residual, scaled)
-    target, open_ = options.cg_tol**2 * energy, start.radius > 0
-    for _ in range(options.cg_steps):
-        open_ = open_ & (energy > target)
-        if not open_.any():
-            break
-        image = product(direction)
-        alpha = np.where(open_, ratio(energy, inner(direction, image)), 0.0)
-        alpha, inside = _stay_inside(problem.groups, start, (S, direction), alpha)
-        open_ = open_ & inside
-        add_scaled(S, alpha, direction)
-        add_scaled(image_sum, alpha, image)
-        add_scaled(residual, -alpha, image)
-        scaled = _times(start.scale, residual)
-        previous, energy = energy, inner(residual, scaled)
-        scale_and_add(direction, ratio(energy, previous), scaled)
-    predicted = -inner(start.gradient, S) - 0.5 * inner(S, image_sum)
-    return _Step(S, _length(problem.groups, start.scale, S), predicted)
-
-
-def _stay_inside(
-    groups: Groups, start: _Start, segment: tuple[Factor, Factor], alpha: Numbers
-) -> tuple[Numbers, Any]:
-    """Shorten alpha where S + alpha P leaves the trust region; say where it does not."""
-    S, P = segment
-    weighted = P if start.scale is None else P / start.scale
-    a, b = groups.inner(P, weighted), groups.inner(S, weighted)
-    c = _length(groups, start.scale, S) ** 2 - start.radius**2
-    root = np.sqrt(np.maximum(b * b - a * c, 0.0))
-    # The positive root of |S + t P| = radius, written without cancellation.
-    boundary = np.where(b <= 0, ratio(root - b, a), ratio(-c, root + b))
-    inside = alpha < boundary
-    return np.where(inside, alpha, np.maximum(boundary, 0.0) * (alpha > 0)), inside
-
-
-def _advance(problem: Smooth, W: Factor, step: _Step, state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Take the step in the groups where the function decreases as predicted; update the radius."""
-    point, values, radius = state
-    trial = W + step.S
-    trial_point = problem.at(trial)
-    trial_values = problem.values(trial_point)
-    quality = ratio(values - trial_values, step.predicted)
-    accepted = (quality > _ACCEPT) | (step.length == 0)
-    radius = _new_radius(radius, step.length, quality)
-    if accepted.all():
-        return trial, trial_point, trial_values, radius
-    if not accepted.any():
-        return W, point, values, radius
-    mixed = np.where(accepted, trial, W)
-    point = problem.at(mixed)
-    return mixed, point, np.where(accepted, trial_values, values), radius
+    def _move(self, model: ConjugateGradient) -> None:
+        """Take the step in the groups that decrease as the model predicts; update the regions."""
+        trial = self.W + model.solution
+        point = self.problem.at(trial)
+        values = self.problem.values(point)
+        quality = ratio(self.values - values, model.decrease)
+        moved = (model.length > 0) & (quality > _ACCEPT)
+        self.radius = _new_radius(self.radius, model.length, quality)
+        self.accepted += moved
+        if not moved.any():
+            return
+        if not (moved | (model.length == 0)).all():
+            trial = np.where(moved, trial, self.W)
+            point, values = self.problem.at(trial), np.where(moved, values, self.values)
+        self.W, self.point, self.values, self.is_new = trial, point, values, True
 
 
 def _new_radius(radius: Numbers, length: Numbers, quality: Numbers) -> Numbers:

@@ -86,17 +86,17 @@ class _GatherLoop:
         mask = ir.Constant(ir.VectorType(ir.IntType(32), self.width), None)
         return self.builder.shuffle_vector(lane, lane, mask)
 
-    def emit(self, target: Any, span: tuple[Any, Any], arrays: tuple[Any, Any, Any]) -> None:
-        """Add the terms of `span` to the vector at `target`."""
-        builder, (low, high) = self.builder, span
+    def emit(self, target: Any, low: Any, high: Any, panel: Any, index: Any, data: Any) -> None:
+        """Add the terms from low to high to the vector at `target`."""
+        builder = self.builder
         first, entry = builder.load(target, align=self.size), builder.block
         loop, end = builder.append_basic_block("gather"), builder.append_basic_block("gathered")
         builder.cbranch(builder.icmp_signed("<", low, high), loop, end)
         builder.position_at_end(loop)
         p, total = builder.phi(low.type), builder.phi(self.vector)
         if self.n_entries is not None:
-            self.prefetch(p, arrays[0], arrays[1])
-        added = builder.fadd(total, self.term(p, *arrays), flags=("contract",))
+            self.prefetch(p, panel, index)
+        added = builder.fadd(total, self.term(p, panel, index, data), flags=("contract",))
         following = builder.add(p, ir.Constant(p.type, 1))
         for phi, before, after in ((p, low, following), (total, first, added)):
             phi.add_incoming(before, entry)
@@ -121,9 +121,9 @@ def _typed_gather(panel_bytes: int, far: bool, kinds: tuple[Any, ...]) -> tuple[
         )
         n_entries = numbers.nitems if far else None
         loop = _GatherLoop(context, builder, panel, panel_bytes, n_entries)
-        ends = (builder.extract_value(args[5], 0), builder.extract_value(args[5], 1))
+        low, high = (builder.extract_value(args[5], end) for end in (0, 1))
         target = loop.vector_at(out.data, args[1])
-        loop.emit(target, ends, (rows.data, numbers.data, factors.data))
+        loop.emit(target, low, high, rows.data, numbers.data, factors.data)
         return context.get_dummy_value()
 
     return types.void(*kinds), emit
@@ -160,9 +160,10 @@ def _gather(dest: Any, at: Any, panel: Any, index: Any, data: Any, span: Any) ->
 
 
 @_compiled
-def multiply(tiles: Any, panel: Any, out: Any, first: Any, rows: Any) -> None:
+def multiply(
+    pointers: Any, index: Any, data: Any, tile: Any, panel: Any, out: Any, first: Any, rows: Any
+) -> None:
     """Write a tiled matrix times one panel into the columns of out from `first` on."""
-    pointers, index, data, tile = tiles
     flat, k, width = out.reshape(-1), out.shape[1], panel.shape[1]
     last = min(width, k - first)
     scratch = np.zeros(width, dtype=out.dtype)
@@ -209,9 +210,10 @@ def tile_pointers(indptr: Any, indices: Any, tile: Any, n_tiles: Any) -> Any:
 
 
 @numba.njit(cache=True)
-def fill_tiles(indptr: Any, indices: Any, data: Any, tile: Any, tiles: Any) -> None:
-    """Copy a CSR matrix into tiles = (pointers, local index, data)."""
-    pointers, local, values = tiles
+def fill_tiles(
+    indptr: Any, indices: Any, data: Any, tile: Any, pointers: Any, local: Any, values: Any
+) -> None:
+    """Copy a CSR matrix into the local indices and values of tiles."""
     for i in range(indptr.size - 1):
         written = np.zeros(pointers.shape[0], dtype=np.int64)
         for p in range(indptr[i], indptr[i + 1]):
@@ -223,9 +225,10 @@ def fill_tiles(indptr: Any, indices: Any, data: Any, tile: Any, tiles: Any) -> N
 
 
 @numba.njit(cache=True)
-def fill_transposed_tiles(indptr: Any, indices: Any, data: Any, tile: Any, tiles: Any) -> None:
-    """Copy the transpose of a CSR matrix into tiles over its rows."""
-    pointers, local, values = tiles
+def fill_transposed_tiles(
+    indptr: Any, indices: Any, data: Any, tile: Any, pointers: Any, local: Any, values: Any
+) -> None:
+    """Copy the transpose of a CSR matrix into the local indices and values of tiles."""
     written = pointers[:, :-1].copy()
     for i in range(indptr.size - 1):
         t = i // tile
@@ -253,9 +256,8 @@ def transposed_tile_pointers(indptr: Any, indices: Any, shape: Any, tile: Any, n
 
 
 @_compiled
-def entry_products(A: Any, H: Any, pattern: Any, out: Any, rows: Any) -> None:
+def entry_products(A: Any, H: Any, indptr: Any, indices: Any, out: Any, rows: Any) -> None:
     """Write a_i . h_j at each entry, rows in order."""
-    indptr, indices = pattern
     for i in range(rows[0], rows[1]):
         for e in range(indptr[i], indptr[i + 1]):
             h = H[indices[e]]
@@ -266,9 +268,8 @@ def entry_products(A: Any, H: Any, pattern: Any, out: Any, rows: Any) -> None:
 
 
 @_compiled
-def entry_sums(D: Any, H: Any, pattern: Any, out: Any, rows: Any) -> None:
+def entry_sums(D: Any, H: Any, indptr: Any, indices: Any, out: Any, rows: Any) -> None:
     """Write sum_j D_ij h_j for each row i."""
-    indptr, indices = pattern
     for i in range(rows[0], rows[1]):
         target = out[i]
         target[:] = 0
@@ -279,9 +280,8 @@ def entry_sums(D: Any, H: Any, pattern: Any, out: Any, rows: Any) -> None:
 
 
 @_compiled
-def entry_curvature(C: Any, factors: Any, pattern: Any, out: Any, rows: Any) -> None:
+def entry_curvature(C: Any, B: Any, H: Any, indptr: Any, indices: Any, out: Any, rows: Any) -> None:
     """Write sum_j C_ij (b_i . h_j) h_j for each row i, in one pass over the entries."""
-    (B, H), (indptr, indices) = factors, pattern
     for i in range(rows[0], rows[1]):
         row, target = B[i], out[i]
         target[:] = 0

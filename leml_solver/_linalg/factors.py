@@ -10,18 +10,44 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from leml_solver._linalg import compiled as kernels
+from leml_solver._linalg.conjugate_gradient import Numbers
 from leml_solver._linalg.matrices import Factor
-from leml_solver._linalg.threads import Rows, even_rows, gram_blocks, matmul, shared
+from leml_solver._linalg.threads import Rows, even_rows, gram_blocks, matmul, parallel_map
 
-Numbers = NDArray[np.float64]
+
+def column_inner(A: Factor, B: Factor) -> Numbers:
+    """Return the inner product of each column of A with that of B, in double precision."""
+    parts = parallel_map(lambda rows: kernels.column_inner(A, B, rows), even_rows(len(A), A.size))
+    return np.asarray(sum(parts))
+
+
+def row_inner(A: Factor, B: Factor) -> Numbers:
+    """Return the inner product of each row of A with that of B, in double precision."""
+    out = np.empty(len(A))
+    parallel_map(lambda rows: kernels.row_inner(A, B, out, rows), even_rows(len(A), A.size))
+    return out
+
+
+def add_scaled(target: Factor, scale: Numbers, other: Factor) -> None:
+    """Add scale * other to target, in place."""
+    scale = scale.astype(target.dtype)
+    parts = even_rows(len(target), target.size)
+    parallel_map(lambda rows: kernels.add_scaled(target, scale, other, rows), parts)
+
+
+def scale_and_add(target: Factor, scale: Numbers, other: Factor) -> None:
+    """Replace target by scale * target + other, in place."""
+    scale = scale.astype(target.dtype)
+    parts = even_rows(len(target), target.size)
+    parallel_map(lambda rows: kernels.scale_and_add(target, scale, other, rows), parts)
 
 
 class Groups(Enum):
     """How the entries of a factor are grouped into independent problems."""
 
     TOGETHER = "one problem"
-    COLUMNS = "one problem a column"
-    ROWS = "one problem a row"
+    COLUMNS = "one problem per column"
+    ROWS = "one problem per row"
 
     def inner(self, A: Factor, B: Factor) -> Numbers:
         """Return the inner product of each group, in double precision."""
@@ -30,38 +56,13 @@ class Groups(Enum):
         columns = np.asarray(column_inner(A, B))[None, :]
         return columns if self is Groups.COLUMNS else columns.sum(keepdims=True)
 
+    def add_scaled(self, target: Factor, scale: Numbers, other: Factor) -> None:
+        """Add scale * other to target, in place."""
+        add_scaled(target, scale, other)
 
-def column_inner(A: Factor, B: Factor) -> Numbers:
-    """Return the inner product of each column of A with that of B, in double precision."""
-    parts = shared(lambda rows: kernels.column_inner(A, B, rows), even_rows(len(A), A.size))
-    return np.asarray(sum(parts))
-
-
-def row_inner(A: Factor, B: Factor) -> Numbers:
-    """Return the inner product of each row of A with that of B, in double precision."""
-    out = np.empty(len(A))
-    shared(lambda rows: kernels.row_inner(A, B, out, rows), even_rows(len(A), A.size))
-    return out
-
-
-def add_scaled(target: Factor, scale: Numbers, other: Factor) -> None:
-    """Add scale * other to target, in place."""
-    scale = scale.astype(target.dtype)
-    parts = even_rows(len(target), target.size)
-    shared(lambda rows: kernels.add_scaled(target, scale, other, rows), parts)
-
-
-def scale_and_add(target: Factor, scale: Numbers, other: Factor) -> None:
-    """Replace target by scale * target + other, in place."""
-    scale = scale.astype(target.dtype)
-    parts = even_rows(len(target), target.size)
-    shared(lambda rows: kernels.scale_and_add(target, scale, other, rows), parts)
-
-
-def ratio(numerator: Numbers, denominator: Numbers) -> Numbers:
-    """Return numerator / denominator, zero where the denominator is not positive."""
-    positive = denominator > 0
-    return np.where(positive, numerator / np.where(positive, denominator, 1.0), 0.0)
+    def scale_and_add(self, target: Factor, scale: Numbers, other: Factor) -> None:
+        """Replace target by scale * target + other, in place."""
+        scale_and_add(target, scale, other)
 
 
 Square = NDArray[np.float64]
@@ -79,7 +80,7 @@ def gram(A: Factor) -> Square:
             total += part.T @ part
         return total
 
-    return np.asarray(sum(shared(partial, gram_blocks(A))))
+    return np.asarray(sum(parallel_map(partial, gram_blocks(A))))
 
 
 def eigenvectors(M: Square) -> tuple[NDArray[np.float64], Square]:

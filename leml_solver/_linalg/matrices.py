@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from leml_solver._linalg import compiled as kernels
-from leml_solver._linalg.threads import balanced_rows, even_rows, matmul, shared
+from leml_solver._linalg.threads import balanced_rows, even_rows, matmul, parallel_map
 
 Factor = NDArray[Any]
 
@@ -188,7 +188,7 @@ class Tiles:
             return cls(X.indptr[None, :].astype(np.int64), X.indices, X.data, n_columns, n_columns)
         pointers = kernels.tile_pointers(X.indptr, X.indices, tile, -(-n_columns // tile))
         tiles = cls(pointers, *_empty_entries(X), tile, n_columns)
-        kernels.fill_tiles(X.indptr, X.indices, X.data, tile, (pointers, tiles.index, tiles.data))
+        kernels.fill_tiles(X.indptr, X.indices, X.data, tile, pointers, tiles.index, tiles.data)
         return tiles
 
     @classmethod
@@ -200,7 +200,7 @@ class Tiles:
         pointers = kernels.transposed_tile_pointers(X.indptr, X.indices, X.shape, tile, count)
         tiles = cls(pointers, *_empty_entries(X), tile, n_rows)
         kernels.fill_transposed_tiles(
-            X.indptr, X.indices, X.data, tile, (pointers, tiles.index, tiles.data)
+            X.indptr, X.indices, X.data, tile, pointers, tiles.index, tiles.data
         )
         return tiles
 
@@ -215,18 +215,18 @@ class Tiles:
         out = np.empty((self.pointers.shape[1] - 1, B.shape[1]), dtype=B.dtype)
         width = _panel_width(B.dtype, B.shape[1])
         panel = _aligned_zeros((self.n_columns, width), B.dtype)
-        tiles = (self.pointers, self.index, self.data, self.tile)
+        multiply = partial(kernels.multiply, self.pointers, self.index, self.data, self.tile)
         shares = balanced_rows(self._row_ends, float(self.data.size) * B.shape[1])
         for first in range(0, B.shape[1], width):
             self._pack(B, first, panel)
-            shared(partial(kernels.multiply, tiles, panel, out, first), shares)
+            parallel_map(partial(multiply, panel, out, first), shares)
         return out
 
     @staticmethod
     def _pack(B: Factor, first: int, panel: Factor) -> None:
         """Copy columns of B into the panel."""
         parts = even_rows(len(B), panel.size)
-        shared(lambda rows: kernels.pack(B, first, panel, rows), parts)
+        parallel_map(lambda rows: kernels.pack(B, first, panel, rows), parts)
 
 
 def _empty_entries(X: Any) -> tuple[NDArray[Any], Factor]:
@@ -278,19 +278,3 @@ class Counted:
         """Return X^T A."""
         self._columns += A.shape[1]
         return self.matrix.adjoint(A)
-
-
-def checked_features(X: Any, dtype: str | None) -> Matrix:
-    """Return X as an operator after checking it; float32 is kept unless `dtype` says otherwise."""
-    if not sp.issparse(X):
-        X = np.asarray(X)
-    if X.ndim != 2 or min(X.shape) == 0:
-        raise ValueError(f"`X` must be (n, d) with n, d >= 1, got shape {X.shape}.")
-    kept = np.float32 if X.dtype == np.float32 else np.float64
-    matrix = as_matrix(X, np.dtype(dtype or kept))
-    stored = (
-        matrix.csr.data if isinstance(matrix, SparseMatrix) else matrix.rows(0, matrix.shape[0])
-    )
-    if not np.isfinite(stored).all():
-        raise ValueError("`X` must be finite, got NaN or infinity; impute or drop those features.")
-    return matrix

@@ -8,6 +8,7 @@ by spinning, which on a busy machine makes two threads a hundred times slower th
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,7 +20,9 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.linalg  # noqa: F401  its BLAS must be loaded before the libraries are counted
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from argument_checks import positive_integer
 
 _Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
@@ -49,12 +52,35 @@ def thread_count() -> int:
 
 @contextmanager
 def limit_threads(count: int) -> Iterator[None]:
-    """Share work among at most `count` threads."""
-    token = _limit.set(count)
+    """Share work among at most `count` threads; the same limit holds for BLAS, OpenMP and numba.
+
+    Examples
+    --------
+    >>> from leml_solver import limit_threads
+    >>> with limit_threads(1):
+    ...     pass  # fit here
+    """
+    token = _limit.set(positive_integer(count, "count"))
+    try:
+        with threadpool_limits(limits=count), _numba_threads(count):
+            yield
+    finally:
+        _limit.reset(token)
+
+
+@contextmanager
+def _numba_threads(count: int) -> Iterator[None]:
+    """Hold numba, if it is loaded, at `count` threads or fewer."""
+    numba = sys.modules.get("numba")
+    if numba is None:
+        yield
+        return
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, before))
     try:
         yield
     finally:
-        _limit.reset(token)
+        numba.set_num_threads(before)
 
 
 @cache
@@ -80,7 +106,7 @@ if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its t
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def shared(
+def parallel_map(
     function: Callable[[_Part], _Result], parts: Sequence[_Part], *, worth: bool = True
 ) -> list[_Result]:
     """Return function(part) for each part, by several threads if the work is worth it."""
@@ -91,14 +117,14 @@ def shared(
 
 
 def even_rows(n_rows: int, work: float, threshold: float = SHARED_LOOP) -> list[Rows]:
-    """Cut rows into one block a thread, or leave them together if there is little to do."""
+    """Cut rows into one block per thread, or leave them together if there is little to do."""
     count = thread_count() if work >= threshold else 1
     cuts = [n_rows * b // count for b in range(count + 1)]
     return [(start, stop) for start, stop in pairwise(cuts) if start < stop]
 
 
 def balanced_rows(pointers: NDArray[Any], work: float) -> list[Rows]:
-    """Cut rows into one block a thread with about equal numbers of entries.
+    """Cut rows into one block per thread with about equal numbers of entries.
 
     `pointers` (r + 1,) counts the entries before each row.
     """
@@ -118,7 +144,7 @@ def matmul(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     def multiply(rows: Rows) -> None:
         np.matmul(A[slice(*rows)], B, out=out[slice(*rows)])
 
-    shared(multiply, parts)
+    parallel_map(multiply, parts)
     return out
 
 

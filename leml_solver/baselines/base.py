@@ -1,4 +1,4 @@
-"""What every method that LEML is compared with shares: data in, scores out."""
+"""What all methods that LEML is compared with share: data in, scores out."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from leml_solver._estimation.block_scores import BlockScores
-from leml_solver._estimation.scored import ScoredClassifier, check_rows, warn_unobserved
+from leml_solver._estimation.blocks import BlockScores
+from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator
 from leml_solver._estimation.targets import class_targets
 from leml_solver.labels import Labels
 
-__all__ = ["Baseline"]
+__all__ = ["Baseline", "with_constant"]
 
 Array = NDArray[Any]
 
 
-class Baseline(ScoredClassifier, BaseEstimator):  # type: ignore[misc]
+class Baseline(LabelClassifier, ScoredEstimator):
     """A multi-label classifier under the interface of `LEMLClassifier`.
 
     A subclass writes `_fit` and `_scores`. It sets the class attribute `takes_missing` if it can do
@@ -68,10 +67,9 @@ class Baseline(ScoredClassifier, BaseEstimator):  # type: ignore[misc]
     def _fit_targets(self, X: Any, y: Any, mask: Any) -> None:
         """Check the labels, fit to the rows that have some, and keep how they were given."""
         targets = class_targets(y, mask)
-        check_rows(X, targets)
         if not (self.takes_missing or targets.labels.is_full):
             raise ValueError(_missing_message(type(self).__name__, targets.labels))
-        self.unobserved_labels_ = warn_unobserved(targets.labels)
+        self._check_targets(X, targets)
         self.n_labels_ = targets.labels.shape[1]
         self._fit(X if targets.rows is None else X[targets.rows], targets.labels)
         self._keep_targets(targets)
@@ -102,6 +100,17 @@ class Baseline(ScoredClassifier, BaseEstimator):  # type: ignore[misc]
             return np.asarray(self._scores(X[start:stop]) - self.threshold_)
 
         return BlockScores(block, (X.shape[0], self.n_labels_))
+
+
+def with_constant(X: Any, wanted: bool) -> Any:
+    """Return X (n, d), dense or CSR, with a last column of ones if that is wanted.
+
+    It is for methods whose intercept is a weight like the others.
+    """
+    if not wanted:
+        return X
+    ones = np.ones((X.shape[0], 1))
+    return sparse.hstack([X, ones], format="csr") if sparse.issparse(X) else np.hstack([X, ones])
 
 
 def _missing_message(name: str, labels: Labels) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numba
 import numpy as np
@@ -14,252 +13,18 @@ from scipy import linalg, sparse
 from scipy.special import gammaln
 
 from argument_checks import nonnegative, one_of, positive, positive_integer
-from leml_solver._estimation.targets import solver_seed
-from leml_solver._linalg.threads import Rows, even_rows, shared
-from leml_solver.baselines.base import Baseline
-from leml_solver.baselines.constant_feature import with_constant
+from leml_solver._estimation.scored import solver_seed
+from leml_solver._linalg.threads import Rows, even_rows, parallel_map
+from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels
 
 __all__ = ["BayesianCSClassifier"]
 
 Array = NDArray[Any]
 
-
-@dataclass(frozen=True, eq=False)
-class WeightPosterior:
-    """q(W) = prod_c N(w_c, S) with S = (X^T X / noise + I / variance)^-1.
-
-    One Cholesky factor of the smaller Gram matrix of X plus noise / variance on its diagonal serves
-    all measurements and iterations.
-    """
-
-    X: Any
-    factor: Any
-    noise: float
-    variance: float
-
-    @classmethod
-    def of(cls, X: Any, noise: float, variance: float) -> WeightPosterior:
-        """Factorise for features X (n, d), dense or CSR."""
-        gram = X.T @ X if X.shape[1] <= X.shape[0] else X @ X.T
-        gram = gram.toarray() if sparse.issparse(gram) else np.asarray(gram)
-        gram[np.diag_indices_from(gram)] += noise / variance
-        return cls(X, linalg.cho_factor(gram, overwrite_a=True), noise, variance)
-
-    @property
-    def _primal(self) -> bool:
-        """Whether the factor is that of X^T X."""
-        return bool(self.X.shape[1] <= self.X.shape[0])
-
-    def means(self, targets: Array) -> Array:
-        """Return E[W] (d, k), the ridge regression of E[z] (n, k) on X."""
-        if self._primal:
-            return np.asarray(linalg.cho_solve(self.factor, np.asarray(self.X.T @ targets)))
-        return np.asarray(self.X.T @ linalg.cho_solve(self.factor, targets))
-
-    def fit_terms(self, W: Array, targets: Array) -> float:
-        """Return E[log p(targets | W)] + E[log p(W)] plus the entropy of q(W).
-
-        `targets` are taken as known; the bound has their variance taken off elsewhere. At
-        W = means(targets) this is the log evidence log N(targets; 0, noise I + variance X X^T).
-        """
-        n, k = targets.shape
-        misfit = np.sum(np.square(targets - self.X @ W)) / self.noise
-        size = np.sum(np.square(W)) / self.variance
-        diagonal = np.diag(self.factor[0])
-        shrink = 2 * np.sum(np.log(diagonal)) - diagonal.size * np.log(self.noise / self.variance)
-        constant = k * (shrink + n * np.log(2 * np.pi * self.noise))
-        return -0.5 * float(misfit + size + constant)
-
-
+_POSTERIORS = ("factorised", "joint")
 # The joint posterior holds a few (rows, rank, rank) arrays; so many numbers of each at a time.
 _BLOCK_NUMBERS = 2**22
-
-
-@dataclass(frozen=True, slots=True)
-class SparsityPrior:
-    """Gamma prior of the precision of a label: shape and rate."""
-
-    shape: float
-    rate: float
-
-
-@dataclass(frozen=True, eq=False)
-class LabelPosterior:
-    """q(y) and q(alpha) of n points; the arrays are updated in place.
-
-    Attributes
-    ----------
-    mean, variance : (n, L) arrays
-        Moments of q(y_ij); an observed label is its value with variance 0.
-    rate : (n, L) array
-        q(alpha_ij) = Gamma(prior.shape + 1/2, rate).
-    latent : (n, L) boolean array
-        Which labels are not observed.
-    prior : SparsityPrior
-    """
-
-    mean: Array
-    variance: Array
-    rate: Array
-    latent: NDArray[np.bool_]
-    prior: SparsityPrior
-
-    @classmethod
-    def start(
-        cls, observed: Array, latent: NDArray[np.bool_], prior: SparsityPrior
-    ) -> LabelPosterior:
-        """Return latent labels at 0 with E[alpha] at its prior mean; `observed` is kept."""
-        rate = np.full(observed.shape, (prior.shape + 0.5) * prior.rate / prior.shape)
-        return cls(observed, np.zeros_like(observed), rate, latent, prior)
-
-    def rows(self, rows: slice) -> LabelPosterior:
-        """Return some points; their arrays are views."""
-        parts = (self.mean[rows], self.variance[rows], self.rate[rows], self.latent[rows])
-        return LabelPosterior(*parts, self.prior)
-
-    @property
-    def scales(self) -> Array:
-        """1 / E[alpha], and 0 for an observed label: prior variances given q(alpha)."""
-        return np.where(self.latent, self.rate / (self.prior.shape + 0.5), 0.0)
-
-    def update_precisions(self) -> None:
-        """Set q(alpha) to its optimum given q(y)."""
-        self.rate[:] = self.prior.rate + 0.5 * (self.mean**2 + self.variance)
-
-    def prior_terms(self) -> float:
-        """Return E[log p(y, alpha)] plus the entropy of q(alpha), over the latent labels."""
-        a, prior, latent = self.prior.shape + 0.5, self.prior, self.latent
-        rate = self.rate[latent]
-        energy = 0.5 * (self.mean[latent] ** 2 + self.variance[latent]) + prior.rate
-        constant = prior.shape * np.log(prior.rate) - gammaln(prior.shape) + a + gammaln(a)
-        constant -= 0.5 * np.log(2 * np.pi)
-        return float(rate.size * constant - a * np.sum(np.log(rate) + energy / rate))
-
-
-@dataclass(frozen=True, slots=True)
-class LabelTerms:
-    """What the bound needs of q(y) beyond its means.
-
-    Attributes
-    ----------
-    entropy : float
-        Entropy of q(y), latent labels only.
-    measured_variance : float
-        Sum over points of the trace of the covariance of Phi y.
-    """
-
-    entropy: float
-    measured_variance: float
-
-
-def update_factorised(
-    posterior: LabelPosterior, measurements: Array, Phi: Array, noise: float, steps: int = 1
-) -> LabelTerms:
-    """Improve q(y) = prod_j q(y_j), one label after the other, and q(alpha), `steps` times.
-
-    Parameters
-    ----------
-    posterior : LabelPosterior
-        Updated in place.
-    measurements : (n, k) array
-        E[z].
-    Phi : (k, L) array
-        The projection.
-    noise : float
-        Variance of z - Phi y.
-    steps : int
-        Passes over the labels of a point.
-    """
-    residual = measurements - posterior.mean @ Phi.T
-    columns, squares = np.ascontiguousarray(Phi.T), np.square(Phi).sum(axis=0)
-    state = (posterior.mean, posterior.variance, posterior.rate, posterior.latent)
-    prior = (posterior.prior.shape, posterior.prior.rate)
-    parts = even_rows(len(residual), float(steps) * residual.size * Phi.shape[1])
-    shared(partial(_sweep_rows, residual, columns, squares, noise, prior, steps, state), parts)
-    variances = posterior.variance[posterior.latent]
-    entropy = 0.5 * float(np.sum(np.log(2 * np.pi * np.e * variances)))
-    return LabelTerms(entropy, float((posterior.variance @ squares).sum()))
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _sweep_rows(
-    residual: Array,
-    columns: Array,
-    squares: Array,
-    noise: float,
-    prior: tuple[float, float],
-    steps: int,
-    state: tuple[Array, Array, Array, Array],
-    rows: Rows,
-) -> None:
-    """Run `steps` passes over the latent labels of each row, keeping residual = z - Phi mean."""
-    mean, variance, rate, latent = state
-    shape, n_labels, k = prior[0] + 0.5, columns.shape[0], columns.shape[1]
-    for i in range(rows[0], rows[1]):
-        r = residual[i]
-        for _ in range(steps):
-            for j in range(n_labels):
-                if latent[i, j]:
-                    phi, old, along = columns[j], mean[i, j], 0.0
-                    for c in range(k):
-                        along += phi[c] * r[c]
-                    spread = 1.0 / (shape / rate[i, j] + squares[j] / noise)
-                    new = spread * (along + squares[j] * old) / noise
-                    for c in range(k):
-                        r[c] -= (new - old) * phi[c]
-                    mean[i, j], variance[i, j] = new, spread
-            for j in range(n_labels):
-                rate[i, j] = prior[1] + 0.5 * (mean[i, j] ** 2 + variance[i, j])
-
-
-def update_joint(
-    posterior: LabelPosterior, measurements: Array, Phi: Array, noise: float, steps: int = 1
-) -> LabelTerms:
-    """Set q(y), one Gaussian with full covariance a point, and q(alpha), `steps` times.
-
-    Parameters and result are those of `update_factorised`. With D the scales, the covariance is
-    D - D Phi^T C^-1 Phi D, C = noise I + Phi D Phi^T. C and the diagonal of Phi^T C^-1 Phi are
-    linear in D and in C^-1, so that both are one BLAS product for many points.
-    """
-    k = len(Phi)
-    step = max(1, _BLOCK_NUMBERS // k**2)
-    terms = np.zeros(2)
-    for start in range(0, len(measurements), step):
-        rows = slice(start, start + step)
-        part = posterior.rows(rows)
-        for _ in range(steps):
-            found = _joint_step(part, measurements[rows], Phi, noise)
-            part.update_precisions()
-        terms += found
-    return LabelTerms(*map(float, terms))
-
-
-def _joint_step(part: LabelPosterior, z: Array, Phi: Array, noise: float) -> tuple[float, float]:
-    """Set q(y) of some points; return its entropy and the variance of Phi y."""
-    k, D = len(Phi), part.scales
-    upper = np.triu_indices(k)
-    pairs = Phi[upper[0]] * Phi[upper[1]]
-    C = np.empty((len(z), k, k))
-    C[:, upper[0], upper[1]] = C[:, upper[1], upper[0]] = D @ pairs.T
-    C[:, range(k), range(k)] += noise
-    inverse = np.linalg.inv(C)
-    known = np.where(part.latent, 0.0, part.mean)
-    weights = np.matmul(inverse, (z - known @ Phi.T)[:, :, None])[:, :, 0]
-    part.mean[:] = known + D * (weights @ Phi)
-    doubled = inverse[:, upper[0], upper[1]] * np.where(upper[0] == upper[1], 1.0, 2.0)
-    # Rounding may take the difference of nearly equal numbers below 0; a variance is not.
-    part.variance[:] = np.maximum(D - D**2 * (doubled @ pairs), 0.0)
-    log_scales = np.sum(np.log(2 * np.pi * np.e * D[part.latent]))
-    log_det = len(z) * k * np.log(noise) - np.linalg.slogdet(C)[1].sum()
-    trace = noise * (len(z) * k - noise * np.trace(inverse, axis1=1, axis2=2).sum())
-    return 0.5 * float(log_scales + log_det), float(trace)
-
-
-_UPDATES: dict[str, Callable[..., LabelTerms]] = {
-    "factorised": update_factorised,
-    "joint": update_joint,
-}
 
 
 class BayesianCSClassifier(Baseline):
@@ -290,7 +55,7 @@ class BayesianCSClassifier(Baseline):
     prior_shape, prior_rate : float
         a and b. Small ones are the usual sparse prior; large ones fix every precision at a / b.
     posterior : {"factorised", "joint"}
-        q(y_i) as a product over labels (L k operations a point and pass) or as one Gaussian with
+        q(y_i) as a product over labels (L k operations per point and pass) or as one Gaussian with
         its full covariance (L k^2). With full labels it matters in prediction only.
     fit_intercept : bool
         Append a constant feature, whose weights have the prior of the others.
@@ -366,15 +131,15 @@ class BayesianCSClassifier(Baseline):
         self.random_state = random_state
 
     def _fit(self, X: Any, labels: Labels) -> None:
+        """Check the parameters and fit to float64 rows and 0/1 labels."""
         k = positive_integer(self.rank, "rank")
         noise, variance = (positive(getattr(self, n), n) for n in ("noise", "weight_variance"))
-        one_of(self.posterior, "posterior", tuple(_UPDATES))
+        one_of(self.posterior, "posterior", _POSTERIORS)
         # Checked here, where a mistake is made, and not only where each is used.
         positive_integer(self.max_iter, "max_iter")
         positive_integer(self.inference_iter, "inference_iter")
         nonnegative(self.tol, "tol")
         self._prior()
-        positive_integer(self.inference_iter, "inference_iter")
         rng = np.random.default_rng(solver_seed(self.random_state))
         self.Phi_ = rng.standard_normal((k, labels.shape[1])) / np.sqrt(k)
         weights = WeightPosterior.of(with_constant(X, self.fit_intercept), noise, variance)
@@ -409,16 +174,122 @@ class BayesianCSClassifier(Baseline):
 
     def _update(self, posterior: LabelPosterior, measurements: Array, steps: int) -> LabelTerms:
         """Improve q(y) and q(alpha) by the update asked for."""
-        return _UPDATES[self.posterior](
-            posterior, measurements, self.Phi_, float(self.noise), steps
-        )
+        update = update_joint if self.posterior == "joint" else update_factorised
+        return update(posterior, measurements, self.Phi_, float(self.noise), steps)
 
     def _scores(self, X: Any) -> Array:
+        """Return the (m, L) scores of checked rows."""
         measurements = np.asarray(with_constant(X, self.fit_intercept) @ self.W_)
         shape = (measurements.shape[0], self.n_labels_)
         posterior = LabelPosterior.start(np.zeros(shape), np.ones(shape, bool), self._prior())
         self._update(posterior, measurements, self.inference_iter)
         return posterior.mean
+
+
+@dataclass(frozen=True, eq=False)
+class WeightPosterior:
+    """q(W) = prod_c N(w_c, S) with S = (X^T X / noise + I / variance)^-1.
+
+    One Cholesky factor of the smaller Gram matrix of X plus noise / variance on its diagonal serves
+    all measurements and iterations.
+    """
+
+    X: Any
+    factor: Any
+    noise: float
+    variance: float
+
+    @classmethod
+    def of(cls, X: Any, noise: float, variance: float) -> WeightPosterior:
+        """Factorise for features X (n, d), dense or CSR."""
+        gram = X.T @ X if X.shape[1] <= X.shape[0] else X @ X.T
+        gram = gram.toarray() if sparse.issparse(gram) else np.asarray(gram)
+        gram[np.diag_indices_from(gram)] += noise / variance
+        return cls(X, linalg.cho_factor(gram, overwrite_a=True), noise, variance)
+
+    @property
+    def _primal(self) -> bool:
+        """Whether the factor is that of X^T X."""
+        return bool(self.X.shape[1] <= self.X.shape[0])
+
+    def means(self, targets: Array) -> Array:
+        """Return E[W] (d, k), the ridge regression of E[z] (n, k) on X."""
+        if self._primal:
+            return np.asarray(linalg.cho_solve(self.factor, np.asarray(self.X.T @ targets)))
+        return np.asarray(self.X.T @ linalg.cho_solve(self.factor, targets))
+
+    def fit_terms(self, W: Array, targets: Array) -> float:
+        """Return E[log p(targets | W)] + E[log p(W)] plus the entropy of q(W).
+
+        `targets` are taken as known; the bound has their variance taken off elsewhere. At
+        W = means(targets) this is the log evidence log N(targets; 0, noise I + variance X X^T).
+        """
+        n, k = targets.shape
+        misfit = np.sum(np.square(targets - self.X @ W)) / self.noise
+        size = np.sum(np.square(W)) / self.variance
+        diagonal = np.diag(self.factor[0])
+        shrink = 2 * np.sum(np.log(diagonal)) - diagonal.size * np.log(self.noise / self.variance)
+        constant = k * (shrink + n * np.log(2 * np.pi * self.noise))
+        return -0.5 * float(misfit + size + constant)
+
+
+class SparsityPrior(NamedTuple):
+    """Gamma prior of the precision of a label: shape and rate."""
+
+    shape: float
+    rate: float
+
+
+class LabelPosterior(NamedTuple):
+    """q(y) and q(alpha) of n points; the arrays are updated in place.
+
+    Attributes
+    ----------
+    mean, variance : (n, L) arrays
+        Moments of q(y_ij); an observed label is its value with variance 0.
+    rate : (n, L) array
+        q(alpha_ij) = Gamma(prior.shape + 1/2, rate).
+    latent : (n, L) boolean array
+        Which labels are not observed.
+    prior : SparsityPrior
+    """
+
+    mean: Array
+    variance: Array
+    rate: Array
+    latent: NDArray[np.bool_]
+    prior: SparsityPrior
+
+    @classmethod
+    def start(
+        cls, observed: Array, latent: NDArray[np.bool_], prior: SparsityPrior
+    ) -> LabelPosterior:
+        """Return latent labels at 0 with E[alpha] at its prior mean; `observed` is kept."""
+        rate = np.full(observed.shape, (prior.shape + 0.5) * prior.rate / prior.shape)
+        return cls(observed, np.zeros_like(observed), rate, latent, prior)
+
+    def rows(self, rows: slice) -> LabelPosterior:
+        """Return some points; their arrays are views."""
+        parts = (self.mean[rows], self.variance[rows], self.rate[rows], self.latent[rows])
+        return LabelPosterior(*parts, self.prior)
+
+    @property
+    def scales(self) -> Array:
+        """1 / E[alpha], and 0 for an observed label: prior variances given q(alpha)."""
+        return np.where(self.latent, self.rate / (self.prior.shape + 0.5), 0.0)
+
+    def update_precisions(self) -> None:
+        """Set q(alpha) to its optimum given q(y)."""
+        self.rate[:] = self.prior.rate + 0.5 * (self.mean**2 + self.variance)
+
+    def prior_terms(self) -> float:
+        """Return E[log p(y, alpha)] plus the entropy of q(alpha), over the latent labels."""
+        a, prior, latent = self.prior.shape + 0.5, self.prior, self.latent
+        rate = self.rate[latent]
+        energy = 0.5 * (self.mean[latent] ** 2 + self.variance[latent]) + prior.rate
+        constant = prior.shape * np.log(prior.rate) - gammaln(prior.shape) + a + gammaln(a)
+        constant -= 0.5 * np.log(2 * np.pi)
+        return float(rate.size * constant - a * np.sum(np.log(rate) + energy / rate))
 
 
 def _clamped(labels: Labels, prior: SparsityPrior) -> LabelPosterior:
@@ -430,6 +301,123 @@ def _clamped(labels: Labels, prior: SparsityPrior) -> LabelPosterior:
     columns = labels.entries.by_row.indices
     values[rows, columns], latent[rows, columns] = labels.entries.values, False
     return LabelPosterior.start(values, latent, prior)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTerms:
+    """What the bound needs of q(y) beyond its means.
+
+    Attributes
+    ----------
+    entropy : float
+        Entropy of q(y), latent labels only.
+    measured_variance : float
+        Sum over points of the trace of the covariance of Phi y.
+    """
+
+    entropy: float
+    measured_variance: float
+
+
+def update_factorised(
+    posterior: LabelPosterior, measurements: Array, Phi: Array, noise: float, steps: int = 1
+) -> LabelTerms:
+    """Improve q(y) = prod_j q(y_j), one label after the other, and q(alpha), `steps` times.
+
+    Parameters
+    ----------
+    posterior : LabelPosterior
+        Updated in place.
+    measurements : (n, k) array
+        E[z].
+    Phi : (k, L) array
+        The projection.
+    noise : float
+        Variance of z - Phi y.
+    steps : int
+        Passes over the labels of a point.
+    """
+    residual = measurements - posterior.mean @ Phi.T
+    columns, squares = np.ascontiguousarray(Phi.T), np.square(Phi).sum(axis=0)
+    parts = even_rows(len(residual), float(steps) * residual.size * Phi.shape[1])
+    parallel_map(partial(_sweep_rows, posterior, residual, columns, squares, noise, steps), parts)
+    variances = posterior.variance[posterior.latent]
+    entropy = 0.5 * float(np.sum(np.log(2 * np.pi * np.e * variances)))
+    return LabelTerms(entropy, float((posterior.variance @ squares).sum()))
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _sweep_rows(
+    posterior: LabelPosterior,
+    residual: Array,
+    columns: Array,
+    squares: Array,
+    noise: float,
+    steps: int,
+    rows: Rows,
+) -> None:
+    """Run `steps` passes over the latent labels of each row, keeping residual = z - Phi mean."""
+    mean, variance, rate = posterior.mean, posterior.variance, posterior.rate
+    latent, shape = posterior.latent, posterior.prior.shape + 0.5
+    n_labels, k = columns.shape
+    for i in range(rows[0], rows[1]):
+        r = residual[i]
+        for _ in range(steps):
+            for j in range(n_labels):
+                if latent[i, j]:
+                    phi, old, along = columns[j], mean[i, j], 0.0
+                    for c in range(k):
+                        along += phi[c] * r[c]
+                    spread = 1.0 / (shape / rate[i, j] + squares[j] / noise)
+                    new = spread * (along + squares[j] * old) / noise
+                    for c in range(k):
+                        r[c] -= (new - old) * phi[c]
+                    mean[i, j], variance[i, j] = new, spread
+            for j in range(n_labels):
+                rate[i, j] = posterior.prior.rate + 0.5 * (mean[i, j] ** 2 + variance[i, j])
+
+
+def update_joint(
+    posterior: LabelPosterior, measurements: Array, Phi: Array, noise: float, steps: int = 1
+) -> LabelTerms:
+    """Set q(y), one Gaussian with full covariance per point, and q(alpha), `steps` times.
+
+    Parameters and result are those of `update_factorised`. With D the scales, the covariance is
+    D - D Phi^T C^-1 Phi D, C = noise I + Phi D Phi^T. C and the diagonal of Phi^T C^-1 Phi are
+    linear in D and in C^-1, so that both are one BLAS product for many points.
+    """
+    k = len(Phi)
+    step = max(1, _BLOCK_NUMBERS // k**2)
+    terms = np.zeros(2)
+    for start in range(0, len(measurements), step):
+        rows = slice(start, start + step)
+        part = posterior.rows(rows)
+        for _ in range(steps):
+            found = _joint_step(part, measurements[rows], Phi, noise)
+            part.update_precisions()
+        terms += found
+    return LabelTerms(*map(float, terms))
+
+
+def _joint_step(part: LabelPosterior, z: Array, Phi: Array, noise: float) -> tuple[float, float]:
+    """Set q(y) of some points; return its entropy and the variance of Phi y."""
+    k, D = len(Phi), part.scales
+    upper = np.triu_indices(k)
+    pairs = Phi[upper[0]] * Phi[upper[1]]
+    C = np.empty((len(z), k, k))
+    C[:, upper[0], upper[1]] = C[:, upper[1], upper[0]] = D @ pairs.T
+    C[:, range(k), range(k)] += noise
+    inverse = np.linalg.inv(C)
+    known = np.where(part.latent, 0.0, part.mean)
+    weights = np.matmul(inverse, (z - known @ Phi.T)[:, :, None])[:, :, 0]
+    part.mean[:] = known + D * (weights @ Phi)
+    doubled = inverse[:, upper[0], upper[1]] * np.where(upper[0] == upper[1], 1.0, 2.0)
+    # Rounding may take the difference of nearly equal numbers below 0; a variance is not.
+    part.variance[:] = np.maximum(D - D**2 * (doubled @ pairs), 0.0)
+    log_scales = np.sum(np.log(2 * np.pi * np.e * D[part.latent]))
+    log_det = len(z) * k * np.log(noise) - np.linalg.slogdet(C)[1].sum()
+    trace = noise * (len(z) * k - noise * np.trace(inverse, axis1=1, axis2=2).sum())
+    return 0.5 * float(log_scales + log_det), float(trace)
 
 
 def bound(

@@ -1,4 +1,4 @@
-"""Binary relevance: one penalised linear model a label, the labels apart from each other."""
+"""Binary relevance: one penalised linear model per label, the labels apart from each other."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from argument_checks import one_of, positive, positive_integer
-from leml_solver._estimation.scored import Probabilities
 from leml_solver._linalg.matrices import as_matrix
-from leml_solver.baselines.active_rows import RowSolver
-from leml_solver.baselines.base import Array, Baseline
-from leml_solver.baselines.constant_feature import with_constant
-from leml_solver.baselines.label_blocks import label_blocks
+from leml_solver.baselines._active_rows import RowSolver
+from leml_solver.baselines._label_losses import CURVATURES, label_blocks
+from leml_solver.baselines._label_newton import LabelFits, NewtonOptions, fit_side_by_side
+from leml_solver.baselines._label_objectives import SeparateLabels
+from leml_solver.baselines.base import Array, Baseline, with_constant
 from leml_solver.baselines.label_frequencies import label_counts
-from leml_solver.baselines.label_losses import CURVATURES
-from leml_solver.baselines.label_newton import LabelFits, NewtonOptions, fit_side_by_side
 from leml_solver.baselines.regression import ridge_regression
-from leml_solver.baselines.separate_labels import SeparateLabels
 from leml_solver.labels import Labels
 from leml_solver.metrics import loss_threshold
 
@@ -38,16 +35,16 @@ _CONSTANTS: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-class BinaryRelevanceClassifier(Probabilities, Baseline):
-    r"""One linear model a label, fitted to the rows where that label is known.
+class BinaryRelevanceClassifier(Baseline):
+    r"""One linear model per label, fitted to the rows where that label is known.
 
     Minimises :math:`\sum_{(i,l) \in \Omega} \ell(y_{il}, x_i^T z_l + b_l) + \frac{\mu}{2}
     \|Z\|_F^2`. A missing label is absent from the sum, as in the paper. The squared loss is
     :math:`(y - f)^2 / 2` on 0/1; the others are on signs.
 
     With the squared loss and every label known, one Cholesky factorisation of X^T X (of X X^T if
-    that is smaller) serves all labels. Otherwise truncated Newton methods run side by side, one a
-    label; see `label_newton`.
+    that is smaller) serves all labels. Otherwise truncated Newton methods run side by side, one per
+    label.
 
     Paper: Section 5.2.
 
@@ -99,6 +96,7 @@ class BinaryRelevanceClassifier(Probabilities, Baseline):
         self.tol = tol
 
     def _fit(self, X: Any, labels: Labels) -> None:
+        """Check the parameters and fit to float64 rows and 0/1 labels."""
         self._threshold = loss_threshold(one_of(self.loss, "loss", tuple(_CONSTANTS)))
         positive(self.penalty, "penalty")
         options = NewtonOptions(
@@ -155,4 +153,5 @@ class BinaryRelevanceClassifier(Probabilities, Baseline):
             )
 
     def _scores(self, X: Any) -> Array:
+        """Return the (m, L) scores of checked rows."""
         return np.asarray(X @ self.Z_) + self.intercept_

@@ -11,7 +11,7 @@ import scipy.linalg
 from sklearn.decomposition import sparse_encode
 
 from argument_checks import nonnegative, one_of, positive, positive_integer
-from leml_solver._estimation.targets import solver_seed
+from leml_solver._estimation.scored import solver_seed
 from leml_solver.baselines.base import Array, Baseline
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.labels import Labels
@@ -90,6 +90,7 @@ class CompressedSensingClassifier(Baseline):
         self.random_state = random_state
 
     def _fit(self, X: Any, labels: Labels) -> None:
+        """Check the parameters and fit to float64 rows and 0/1 labels."""
         one_of(self.recovery, "recovery", tuple(_RECOVERIES))
         positive(self.shrinkage, "shrinkage")
         m, n_labels = positive_integer(self.n_measurements, "n_measurements"), labels.shape[1]
@@ -113,6 +114,7 @@ class CompressedSensingClassifier(Baseline):
         return max(1, math.ceil(float(labels.complete.sum()) / labels.shape[0]))
 
     def _scores(self, X: Any) -> Array:
+        """Return the (m, L) scores of checked rows."""
         predicted = np.asarray(X @ self.W_) + self.measurement_intercept_
         norms = np.linalg.norm(self.measurement_matrix_, axis=0)
         atoms = np.ascontiguousarray((self.measurement_matrix_ / norms).T)

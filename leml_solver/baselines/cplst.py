@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from leml_solver._factored.closed_forms import label_directions
+from leml_solver.baselines._label_space import LabelSpaceClassifier
 from leml_solver.baselines.base import Array
-from leml_solver.baselines.label_space import LabelSpaceClassifier
 from leml_solver.baselines.regression import Centred
 
 __all__ = ["CPLSTClassifier"]

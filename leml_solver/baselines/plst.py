@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from leml_solver._linalg import factors as algebra
+from leml_solver._linalg.factors import eigenvectors
+from leml_solver.baselines._label_space import LabelSpaceClassifier
 from leml_solver.baselines.base import Array
-from leml_solver.baselines.label_space import LabelSpaceClassifier
 from leml_solver.baselines.regression import Centred
 
 __all__ = ["PLSTClassifier"]
@@ -36,5 +36,5 @@ class PLSTClassifier(LabelSpaceClassifier):
     """
 
     def _directions(self, data: Centred, fitted: Array, rank: int) -> Array:  # noqa: ARG002
-        _, vectors = algebra.eigenvectors(data.target_gram())  # smallest eigenvalue first
+        _, vectors = eigenvectors(data.target_gram())  # smallest eigenvalue first
         return np.ascontiguousarray(vectors[:, ::-1][:, :rank])

@@ -23,9 +23,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from leml_solver._factored.closed_forms import Compression, compress
-from leml_solver.baselines.column_means import column_means, with_full_columns_centred
 
-__all__ = ["Centred", "LinearModel", "ridge_regression"]
+__all__ = [
+    "Centred",
+    "LinearModel",
+    "column_means",
+    "ridge_regression",
+    "with_full_columns_centred",
+]
 
 Array = NDArray[np.float64]
 
@@ -101,6 +106,7 @@ class Centred:
 
     @property
     def _tall(self) -> bool:
+        """Whether X has at least as many rows as columns."""
         return bool(self.X.shape[0] >= self.X.shape[1])
 
     def targets(self) -> Array:
@@ -176,6 +182,31 @@ def ridge_regression(X: Any, Y: Any, ridge: float, *, intercept: bool) -> Linear
     data = Centred(X, Y, intercept, intercept)
     Z = data.ridge(ridge)
     return LinearModel(Z, np.asarray(data.Y_means - data.X_means @ Z))
+
+
+def column_means(X: Any) -> Array:
+    """Return the mean of each column; of a constant one its value, so that nothing is left."""
+    low, high = (_vector(ends) for ends in (X.min(axis=0), X.max(axis=0)))
+    return np.where(low == high, low, _vector(X.mean(axis=0)))
+
+
+def with_full_columns_centred(X: Any, means: Array) -> tuple[Any, Array]:
+    """Return CSR X with the means of columns without a zero taken off, and the other means.
+
+    Only such columns can have a mean so large that squares less its square are rounding: with one
+    zero among n entries, the square of the mean is at most n times the variance.
+    """
+    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    if not full.any():
+        return X, means
+    values = X.data - np.where(full, means, 0.0)[X.indices]
+    shifted = type(X)((values, X.indices, X.indptr), shape=X.shape)
+    return shifted, np.where(full, 0.0, means)
+
+
+def _vector(row: Any) -> Array:
+    """Return a row, sparse or not, as a vector."""
+    return np.asarray(row.toarray() if sp.issparse(row) else row).ravel()
 
 
 def _means(A: Any) -> Array:

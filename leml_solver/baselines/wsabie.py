@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numba
 import numpy as np
@@ -11,180 +10,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from argument_checks import nonnegative, one_of, positive, positive_integer
-from leml_solver._estimation.targets import solver_seed
-from leml_solver.baselines.base import Baseline
-from leml_solver.baselines.constant_feature import with_constant
+from leml_solver._estimation.scored import solver_seed
+from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels
 
 __all__ = ["WSABIEClassifier"]
 
 Array = NDArray[Any]
 
-_compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-
-
-@_compiled
-def score(z: Array, h: Array) -> float:
-    """Return z . h."""
-    total = 0.0
-    for c in range(z.size):
-        total += z[c] * h[c]
-    return total
-
-
-@_compiled
-def project(row: Array, max_norm: float) -> None:
-    """Shrink a row to the ball."""
-    square = score(row, row)
-    if square > max_norm * max_norm:
-        factor = max_norm / np.sqrt(square)
-        for c in range(row.size):
-            row[c] *= factor
-
-
-@_compiled
-def embed(indices: Array, values: Array, W: Array, z: Array) -> None:
-    """Write W^T x for the sparse point x."""
-    z[:] = 0.0
-    for e in range(indices.size):
-        w, value = W[indices[e]], values[e]
-        for c in range(z.size):
-            z[c] += value * w[c]
-
-
-@_compiled
-def draw_negative(candidates: Array, is_positive: Array, rng: Any) -> int:
-    """Return a random label that is not positive, from `candidates` or, if empty, from all."""
-    if candidates.size > 0:
-        return int(candidates[int(rng.random() * candidates.size)])
-    while True:
-        label = int(rng.random() * is_positive.size)
-        if not is_positive[label]:
-            return label
-
-
-@_compiled
-def find_violator(
-    z: Array, H: Array, least: float, negatives: tuple[Array, Array, int], rng: Any
-) -> tuple[int, int]:
-    """Draw negative labels until one scores above `least`, at most as often as there are any.
-
-    Returns
-    -------
-    label : int
-        The violator, -1 if none was met.
-    rank : int
-        Estimated number of violators: negatives over draws, rounded down.
-    """
-    candidates, is_positive, count = negatives
-    for draws in range(1, count + 1):
-        label = draw_negative(candidates, is_positive, rng)
-        if score(z, H[label]) > least:
-            return label, count // draws
-    return -1, 0
-
-
-@_compiled
-def move(row: Array, direction: Array, scales: tuple[float, float, float], past: Array) -> None:
-    """Add rate * scale * direction to a row, at a rate that past gradients of the row divide.
-
-    scales = (rate, scale, |direction|^2). `past` holds the sum over steps of the mean squared
-    entry of the gradient, or is empty for a fixed rate.
-    """
-    rate, scale, square = scales
-    if past.size > 0:
-        past[0] += scale * scale * square / row.size
-        rate /= np.sqrt(past[0]) if past[0] > 0 else 1.0
-    for c in range(row.size):
-        row[c] += rate * scale * direction[c]
-
-
-@_compiled
-def step(
-    point: tuple[Array, Array],
-    z: Array,
-    pair: tuple[int, int],
-    factors: tuple[Array, Array],
-    past: tuple[Array, Array],
-    rates: tuple[float, float],
-) -> None:
-    """Move W and H down the gradient of weight * z . (h_n - h_p), with z = W^T x.
-
-    pair = (p, n) and rates = (weight, learning rate); `past` has one row of 0 or 1 entries for each
-    row of W and of H.
-    """
-    (indices, values), (W, H) = point, factors
-    weight, rate = rates
-    difference, square = H[pair[0]] - H[pair[1]], score(z, z)
-    move(H[pair[0]], z, (rate, weight, square), past[1][pair[0]])
-    move(H[pair[1]], z, (rate, -weight, square), past[1][pair[1]])
-    square = score(difference, difference)
-    for e in range(indices.size):
-        scales = (rate, weight * values[e], square)
-        move(W[indices[e]], difference, scales, past[0][indices[e]])
-
-
-@_compiled
-def epoch(
-    X: tuple[Array, Array, Array],
-    positives: tuple[Array, Array, Array],
-    negatives: tuple[Array, Array],
-    order: Array,
-    factors: tuple[Array, Array],
-    past: tuple[Array, Array],
-    options: tuple[float, float, float, Array],
-    rng: Any,
-) -> int:
-    """Visit the positive entries in the given order; return how many met a violator.
-
-    Parameters
-    ----------
-    X : tuple
-        CSR data, indices and row pointers.
-    positives : tuple
-        Labels and row pointers of the positive entries, and the row of each.
-    negatives : tuple
-        Labels and row pointers of the observed negatives; no pointers if all are observed.
-    order : array
-        Numbers of positive entries.
-    factors : tuple
-        W (d, k) and H (L, k), changed in place.
-    past : tuple
-        Sums of squared gradients of their rows, changed in place; see `step`.
-    options : tuple
-        Learning rate, margin, max_norm, and the weight of each rank from 0 on.
-    rng : numpy Generator
-        Where draws come from.
-    """
-    data, indices, pointers = X
-    W, H = factors
-    rate, margin, max_norm, weights = options
-    z, is_positive = np.empty(W.shape[1]), np.zeros(H.shape[0], dtype=np.bool_)
-    updates, none = 0, negatives[0][:0]
-    for e in order:
-        label, i = positives[0][e], positives[2][e]
-        x = (indices[pointers[i] : pointers[i + 1]], data[pointers[i] : pointers[i + 1]])
-        own = positives[0][positives[1][i] : positives[1][i + 1]]
-        full = negatives[1].size == 0
-        some = none if full else negatives[0][negatives[1][i] : negatives[1][i + 1]]
-        count = H.shape[0] - own.size if full else some.size
-        is_positive[own] = True
-        embed(x[0], x[1], W, z)
-        least = score(z, H[label]) - margin
-        found, rank = find_violator(z, H, least, (some, is_positive, count), rng)
-        is_positive[own] = False
-        if found >= 0:
-            step(x, z, (label, found), factors, past, (weights[rank], rate))
-            project(H[label], max_norm)
-            project(H[found], max_norm)
-            for j in x[0]:
-                project(W[j], max_norm)
-            updates += 1
-    return updates
-
-
 _SCHEDULES = ("adagrad", "constant")
 _THRESHOLD_SCORES = 2**20  # training scores that the threshold is taken from
+
+_compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 
 
 class WSABIEClassifier(Baseline):
@@ -275,27 +112,36 @@ class WSABIEClassifier(Baseline):
         self.random_state = random_state
 
     def _fit(self, X: Any, labels: Labels) -> None:
+        """Check the parameters and fit to float64 rows and 0/1 labels."""
         rng = np.random.default_rng(solver_seed(self.random_state))
-        pairs = Pairs.of(labels)
-        self._rank_labels(sparse.csr_matrix(with_constant(X, self.fit_intercept)), pairs, rng)
+        points = sparse.csr_matrix(with_constant(X, self.fit_intercept))
+        self._rank_labels(points, labels, rng)
         self._threshold = 0.0 if labels.shape[1] == 1 else self._cut(X, labels, rng)
 
-    def _rank_labels(self, X: Any, pairs: Pairs, rng: np.random.Generator) -> None:
+    def _rank_labels(self, X: Any, labels: Labels, rng: np.random.Generator) -> None:
         """Run the epochs."""
-        k = positive_integer(self.rank, "rank")
-        adagrad = one_of(self.schedule, "schedule", _SCHEDULES) == "adagrad"
-        rate, radius = (positive(getattr(self, n), n) for n in ("learning_rate", "max_norm"))
-        options = (rate, nonnegative(self.margin, "margin"), radius, rank_weights(pairs.n_labels))
-        sizes = X.shape[1], pairs.n_labels
-        factors = start(sizes[0], k, radius, rng), start(sizes[1], k, radius, rng)
-        past = np.zeros((sizes[0], int(adagrad))), np.zeros((sizes[1], int(adagrad)))
-        points = (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64))
-        n_positive, self.violations_ = pairs.positives[0].size, []
+        k, n_labels = positive_integer(self.rank, "rank"), max(2, labels.shape[1])
+        steps = self._steps(n_labels)
+        adagrad = int(one_of(self.schedule, "schedule", _SCHEDULES) == "adagrad")
+        rows = (X.shape[1], n_labels)
+        factors = Factors(*(start(size, k, steps.max_norm, rng) for size in rows))
+        past = Factors(*(np.zeros((size, adagrad)) for size in rows))
+        points = Points(X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64))
+        pairs, self.violations_ = Pairs.of(labels), []
         for _ in range(positive_integer(self.epochs, "epochs")):
-            order = rng.permutation(n_positive)
-            met = epoch(points, *pairs.lists, order, factors, past, options, rng)
-            self.violations_.append(met / max(1, n_positive))
+            order = rng.permutation(pairs.labels.size)
+            met = epoch(points, pairs, order, factors, past, steps, rng)
+            self.violations_.append(met / max(1, pairs.labels.size))
         self.W_, self.H_ = factors
+
+    def _steps(self, n_labels: int) -> Steps:
+        """Return how steps are made, all parameters checked."""
+        return Steps(
+            positive(self.learning_rate, "learning_rate"),
+            nonnegative(self.margin, "margin"),
+            positive(self.max_norm, "max_norm"),
+            rank_weights(n_labels),
+        )
 
     def _cut(self, X: Any, labels: Labels, rng: np.random.Generator) -> float:
         """Return the score above which there is the observed share of positives."""
@@ -305,29 +151,66 @@ class WSABIEClassifier(Baseline):
         return float(np.quantile(self._scores(X[np.sort(rows)]), 1 - share))
 
     def _scores(self, X: Any) -> Array:
+        """Return the (m, L) scores of checked rows."""
         scores = np.asarray(with_constant(X, self.fit_intercept) @ self.W_) @ self.H_.T
         return scores[:, :1] - scores[:, 1:] if self.n_labels_ == 1 else scores
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Points(NamedTuple):
+    """Sparse rows: CSR values, columns and row pointers."""
+
+    values: Array
+    columns: Array
+    pointers: Array
+
+
+class Point(NamedTuple):
+    """One sparse row: values and columns."""
+
+    values: Array
+    columns: Array
+
+
+class Violation(NamedTuple):
+    """A positive label, a negative one that scores too high, and the weight of the step."""
+
+    positive: int
+    negative: int
+    weight: float
+
+
+class Factors(NamedTuple):
+    """W (d, k) and H (L, k), or what belongs to each of their rows."""
+
+    W: Array
+    H: Array
+
+
+class Steps(NamedTuple):
+    """How steps are made: rate, margin, radius of the balls, and the weight of each rank from 0."""
+
+    rate: float
+    margin: float
+    max_norm: float
+    weights: Array
+
+
+class Pairs(NamedTuple):
     """Positive entries, and where the negative labels of their rows are found.
 
     Attributes
     ----------
-    positives : (p,) labels, (n + 1,) row pointers, (p,) rows
-    negatives : labels and row pointers; no pointers if every label that is not positive is negative
-    n_labels : int
+    labels, pointers, rows : arrays
+        Label of each positive entry, row pointers, and the row of each.
+    negative_labels, negative_pointers : arrays
+        Observed negatives; no pointers if every label that is not positive is negative.
     """
 
-    positives: tuple[Array, Array, Array]
-    negatives: tuple[Array, Array]
-    n_labels: int
-
-    @property
-    def lists(self) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
-        """Positives and negatives."""
-        return self.positives, self.negatives
+    labels: Array
+    pointers: Array
+    rows: Array
+    negative_labels: Array
+    negative_pointers: Array
 
     @classmethod
     def of(cls, labels: Labels) -> Pairs:
@@ -338,11 +221,11 @@ class Pairs:
             rows, columns = np.repeat(rows, 2), np.tile([0, 1], rows.size)
             values = np.ravel(np.column_stack([values, 1 - values]))
         positive = values > 0
-        listed = _by_row(rows[positive], columns[positive], n)
-        others = (np.empty(0, dtype=np.int64),) * 2
+        nothing = np.empty(0, dtype=np.int64)
+        negatives = (nothing, nothing)
         if not labels.is_full:
-            others = _by_row(rows[~positive], columns[~positive], n)
-        return cls((*listed, rows[positive]), others, max(2, n_labels))
+            negatives = _by_row(rows[~positive], columns[~positive], n)
+        return cls(*_by_row(rows[positive], columns[positive], n), rows[positive], *negatives)
 
 
 def _observed(labels: Labels) -> tuple[Array, Array, Array]:
@@ -373,3 +256,155 @@ def start(size: int, k: int, radius: float, rng: np.random.Generator) -> NDArray
 def rank_weights(n_labels: int) -> NDArray[np.float64]:
     """Return 1 + 1/2 + ... + 1/r for r = 0, ..., L."""
     return np.concatenate([[0.0], np.cumsum(1 / np.arange(1, n_labels + 1))])
+
+
+@_compiled
+def epoch(
+    X: Points,
+    pairs: Pairs,
+    order: Array,
+    factors: Factors,
+    past: Factors,
+    steps: Steps,
+    rng: Any,
+) -> int:
+    """Visit the positive entries in the given order; return how many met a violator.
+
+    Parameters
+    ----------
+    X : Points
+        Features.
+    pairs : Pairs
+        Observed labels.
+    order : array
+        Numbers of positive entries.
+    factors : Factors
+        Changed in place.
+    past : Factors
+        Sums of squared gradients of their rows, 0 or 1 number for each; changed in place.
+    steps : Steps
+        Rate, margin, radius and weights.
+    rng : numpy Generator
+        Where draws come from.
+    """
+    W, H = factors.W, factors.H
+    z, is_positive = np.empty(W.shape[1]), np.zeros(H.shape[0], dtype=np.bool_)
+    updates, none = 0, pairs.negative_labels[:0]
+    full = pairs.negative_pointers.size == 0
+    for e in order:
+        label, i = pairs.labels[e], pairs.rows[e]
+        start, stop = X.pointers[i], X.pointers[i + 1]
+        x = Point(X.values[start:stop], X.columns[start:stop])
+        own = pairs.labels[pairs.pointers[i] : pairs.pointers[i + 1]]
+        some = none
+        if not full:
+            ends = pairs.negative_pointers
+            some = pairs.negative_labels[ends[i] : ends[i + 1]]
+        count = H.shape[0] - own.size if full else some.size
+        is_positive[own] = True
+        embed(x, W, z)
+        least = score(z, H[label]) - steps.margin
+        found, rank = find_violator(z, H, least, some, is_positive, count, rng)
+        is_positive[own] = False
+        if found >= 0:
+            pair = Violation(label, found, steps.weights[rank])
+            step(x, z, pair, factors, past, steps.rate)
+            project(H[label], steps.max_norm)
+            project(H[found], steps.max_norm)
+            for j in x.columns:
+                project(W[j], steps.max_norm)
+            updates += 1
+    return updates
+
+
+@_compiled
+def find_violator(
+    z: Array, H: Array, least: float, candidates: Array, is_positive: Array, count: int, rng: Any
+) -> tuple[int, int]:
+    """Draw negative labels until one scores above `least`, at most `count` times.
+
+    Returns
+    -------
+    label : int
+        The violator, -1 if none was met.
+    rank : int
+        Estimated number of violators: negatives over draws, rounded down.
+    """
+    for draws in range(1, count + 1):
+        label = draw_negative(candidates, is_positive, rng)
+        if score(z, H[label]) > least:
+            return label, count // draws
+    return -1, 0
+
+
+@_compiled
+def step(x: Point, z: Array, pair: Violation, factors: Factors, past: Factors, rate: float) -> None:
+    """Move W and H down the gradient of weight * z . (h_n - h_p), with z = W^T x.
+
+    `past` has one row of 0 or 1 entries for each row of W and of H.
+    """
+    W, H, weight = factors.W, factors.H, pair.weight
+    p, n = pair.positive, pair.negative
+    difference, square = H[p] - H[n], score(z, z)
+    move(H[p], z, rate, weight, square, past.H[p])
+    move(H[n], z, rate, -weight, square, past.H[n])
+    square = score(difference, difference)
+    for e in range(x.columns.size):
+        j = x.columns[e]
+        move(W[j], difference, rate, weight * x.values[e], square, past.W[j])
+
+
+@_compiled
+def move(
+    row: Array, direction: Array, rate: float, scale: float, square: float, past: Array
+) -> None:
+    """Add rate * scale * direction to a row, at a rate that past gradients of the row divide.
+
+    `square` is |direction|^2. `past` holds the sum over steps of the mean squared entry of the
+    gradient, or is empty for a fixed rate.
+    """
+    if past.size > 0:
+        past[0] += scale * scale * square / row.size
+        rate /= np.sqrt(past[0]) if past[0] > 0 else 1.0
+    for c in range(row.size):
+        row[c] += rate * scale * direction[c]
+
+
+@_compiled
+def score(z: Array, h: Array) -> float:
+    """Return z . h."""
+    total = 0.0
+    for c in range(z.size):
+        total += z[c] * h[c]
+    return total
+
+
+@_compiled
+def project(row: Array, max_norm: float) -> None:
+    """Shrink a row to the ball."""
+    square = score(row, row)
+    if square > max_norm * max_norm:
+        factor = max_norm / np.sqrt(square)
+        for c in range(row.size):
+            row[c] *= factor
+
+
+@_compiled
+def embed(x: Point, W: Array, z: Array) -> None:
+    """Write W^T x for the sparse point x."""
+    z[:] = 0.0
+    for e in range(x.columns.size):
+        w, value = W[x.columns[e]], x.values[e]
+        for c in range(z.size):
+            z[c] += value * w[c]
+
+
+@_compiled
+def draw_negative(candidates: Array, is_positive: Array, rng: Any) -> int:
+    """Return a random label that is not positive, from `candidates` or, if empty, from all."""
+    if candidates.size > 0:
+        return int(candidates[int(rng.random() * candidates.size)])
+    while True:
+        label = int(rng.random() * is_positive.size)
+        if not is_positive[label]:
+            return label

@@ -135,7 +135,7 @@ def columns(attributes: list[Attribute], labels: list[int], notes: Notes) -> lis
     """Return what each attribute becomes: columns of X, a label, or nothing.
 
     A number is one column; a nominal attribute whose values are numbers or yes/no words is one
-    column; any other nominal attribute has one column a value; strings and dates are dropped.
+    column; any other nominal attribute has one column per value; strings and dates are dropped.
     """
     number_of = {at: label for label, at in enumerate(labels)}
     made, width = [], 0

@@ -118,6 +118,7 @@ class _Pattern:
         self.columns, self.ends, self.width = array("i"), array("q", [0]), 0
 
     def add(self, columns: Sequence[int]) -> None:
+        """Append the column numbers of a row."""
         self.columns.extend(columns)
         self.ends.append(len(self.columns))
         if columns:
@@ -139,7 +140,7 @@ class _Pattern:
 
 
 class RowBuffer:
-    """Rows collected in compact arrays: 12 bytes a stored feature, 4 bytes a label."""
+    """Rows collected in compact arrays: 12 bytes per stored feature, 4 per label."""
 
     def __init__(self) -> None:
         self._X, self._Y, self._missing = _Pattern(), _Pattern(), _Pattern()

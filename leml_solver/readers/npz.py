@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leml_solver._files.archives import ArchiveError, read_arrays
+from leml_solver._archives import ArchiveError, read_arrays
 from leml_solver.readers.dataset import LABEL_DTYPE, Dataset
 from leml_solver.readers.lines import ReadError
 

@@ -36,8 +36,8 @@ class _Source:
 def read(path: str | os.PathLike[str], options: ReadOptions | None = None) -> Dataset:
     """Read a whole file.
 
-    Memory while reading is about twice that of the matrices returned: 12 bytes a stored feature in
-    buffers, then the CSR arrays.
+    Memory while reading is about twice that of the matrices returned: 12 bytes per stored feature
+    in buffers, then the CSR arrays.
 
     Raises
     ------

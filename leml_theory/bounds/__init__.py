@@ -1,9 +1,16 @@
-"""Bounds with explicit constants, each with the region where it is valid."""
+"""Bounds with explicit constants, each with the region where it is valid.
 
+To read in this order: `failures` (why a bound may not be valid), `setting` (what it is asked and
+what it answers), `bound` (how tables and pictures know it), `complexity` (bounds on Rademacher
+averages), `risk` (from averages to risks).
+"""
+
+from leml_theory.bounds.bound import Bound, BoundLook
 from leml_theory.bounds.complexity import (
     BERNSTEIN_CONSTANT,
     COMPLEXITY_BOUNDS,
     NET_CONSTANT,
+    PRINTED_BOUNDS,
     best_bound,
     chevet,
     complexity_bounds,
@@ -15,10 +22,13 @@ from leml_theory.bounds.complexity import (
     paper_route_as_printed,
     rademacher_chevet,
     sub_gaussian_net,
+    tabled_bounds,
     theorem_3,
     theorem_3_as_printed,
 )
+from leml_theory.bounds.failures import FailedAssumption, failures_from_json, failures_to_json
 from leml_theory.bounds.risk import (
+    RISK_BOUNDS,
     bousquet_excess,
     bousquet_linear_gap,
     data_dependent_gap,
@@ -38,7 +48,12 @@ __all__ = [
     "COMPLEXITY_BOUNDS",
     "LAWS",
     "NET_CONSTANT",
+    "PRINTED_BOUNDS",
+    "RISK_BOUNDS",
+    "Bound",
+    "BoundLook",
     "BoundValue",
+    "FailedAssumption",
     "LossConstants",
     "RiskSetting",
     "Setting",
@@ -49,6 +64,8 @@ __all__ = [
     "complexity_bounds",
     "data_dependent_gap",
     "expectation_bound",
+    "failures_from_json",
+    "failures_to_json",
     "gaussian_excess",
     "gaussian_linear_gap",
     "largest_count",
@@ -62,6 +79,7 @@ __all__ = [
     "paper_route_as_printed",
     "rademacher_chevet",
     "sub_gaussian_net",
+    "tabled_bounds",
     "theorem_3",
     "theorem_3_as_printed",
 ]

@@ -1,9 +1,9 @@
 r"""Bounds on the Rademacher average of a ball, each with its constants and its assumptions.
 
 :math:`R_n = (\mathrm{radius}/n) E\|V\|` with :math:`V = \sum_i \varepsilon_i x_i e_{l_i}^T`, one
-sign and one label slot a point; spectral norm for the trace ball, Frobenius norm for the Frobenius
-ball.  In the formulas :math:`\Sigma = E|x|^2`, :math:`\sigma_1 = \|E xx^T\|`, and P and p are the
-largest and the smallest label probability.
+sign and one label slot per point; spectral norm for the trace ball, Frobenius norm for the
+Frobenius ball.  In the formulas :math:`\Sigma = E|x|^2`, :math:`\sigma_1 = \|E xx^T\|`, and P and p
+are the largest and the smallest label probability.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Mapping
 
 from argument_checks import nonnegative
+from leml_theory.bounds.bound import Bound, BoundLook
+from leml_theory.bounds.failures import FailedAssumption
 from leml_theory.bounds.setting import BoundValue, Setting
 from leml_theory.rademacher import Estimate
 
@@ -19,6 +21,7 @@ __all__ = [
     "BERNSTEIN_CONSTANT",
     "COMPLEXITY_BOUNDS",
     "NET_CONSTANT",
+    "PRINTED_BOUNDS",
     "BoundValue",
     "Setting",
     "best_bound",
@@ -32,9 +35,12 @@ __all__ = [
     "paper_route_as_printed",
     "rademacher_chevet",
     "sub_gaussian_net",
+    "tabled_bounds",
     "theorem_3",
     "theorem_3_as_printed",
 ]
+
+Failures = tuple[FailedAssumption, ...]
 
 # c1: Bernstein's inequality for a psi_1 norm K has the constant 1/(8 e^2) in
 # exp(-c min(t^2/K^2, t/K)), from p! >= (p/e)^p in the exponential series; the proof has K = 4,
@@ -182,18 +188,59 @@ def monte_carlo(estimate: Estimate, *, radius: float = 1.0, z: float = 3.0) -> B
     """
     margin = nonnegative(z, "z") * estimate.stderr
     few = estimate.draws < _ENOUGH_DRAWS
-    failures = (f"needs {_ENOUGH_DRAWS} draws, here {estimate.draws}",) if few else ()
-    return BoundValue("monte_carlo", radius * (estimate.value + margin), failures)
+    failures = (FailedAssumption(f"needs {_ENOUGH_DRAWS} draws", f"{estimate.draws}"),)
+    return BoundValue("monte_carlo", radius * (estimate.value + margin), failures if few else ())
 
 
-COMPLEXITY_BOUNDS: dict[str, Callable[[Setting], BoundValue]] = {
-    "theorem_3": theorem_3,
-    "chevet": chevet,
-    "rademacher_chevet": rademacher_chevet,
-    "matrix_bernstein": matrix_bernstein,
-    "sub_gaussian_net": sub_gaussian_net,
-    "paper_route": paper_route,
-}
+_PAPER_LOOK = BoundLook((0, (10, 3)), "#16365f")
+
+
+def _of_trace_ball(
+    formula: Callable[[Setting], BoundValue], label: str, phrase: str
+) -> Bound[[Setting]]:
+    """Return a bound of the trace ball alone: a shade of its colour, the best drawn for all."""
+    return Bound(formula.__name__, f"{label}, trace ball", formula, drawn="if best", phrase=phrase)
+
+
+COMPLEXITY_BOUNDS: dict[str, Bound[[Setting]]] = {
+    bound.name: bound
+    for bound in (
+        Bound(
+            "theorem_3", "Theorem 3, both balls", theorem_3, BoundLook("-", "black"), "if asked",
+            "Theorem 3",
+        ),
+        _of_trace_ball(chevet, "Chevet (Gaussian)", "Chevet's inequality"),
+        _of_trace_ball(
+            rademacher_chevet, "Chevet (Rademacher)", "Chevet's inequality for signs"
+        ),
+        _of_trace_ball(matrix_bernstein, "matrix Bernstein", "the matrix Bernstein inequality"),
+        _of_trace_ball(sub_gaussian_net, "sub-Gaussian net", "the net bound for sub-Gaussian x"),
+        Bound(
+            "paper_route", "Theorem 4/6, paper's constants", paper_route, _PAPER_LOOK, "if asked",
+            "Theorem 4/6 with its constants",
+        ),
+    )
+}  # fmt: skip
+
+# The paper's statements in their printed form, for tables and pictures only: never the best bound.
+PRINTED_BOUNDS: dict[str, Bound[[Setting]]] = {
+    bound.name: bound
+    for bound in (
+        Bound(
+            "theorem_3_as_printed", "Theorem 3 as printed", theorem_3_as_printed,
+            BoundLook((0, (3, 1)), "black"), "if asked",
+        ),
+        Bound(
+            "paper_route_as_printed", "Theorem 4/6 as printed", paper_route_as_printed,
+            _PAPER_LOOK, "if asked",
+        ),
+    )
+}  # fmt: skip
+
+
+def tabled_bounds() -> dict[str, Bound[[Setting]]]:
+    """Return the bounds that stand in tables and pictures: all, and those as printed."""
+    return {**COMPLEXITY_BOUNDS, **PRINTED_BOUNDS}
 
 
 def complexity_bounds(setting: Setting) -> dict[str, BoundValue]:
@@ -206,8 +253,11 @@ def best_bound(bounds: Mapping[str, BoundValue]) -> BoundValue:
     valid = [bound for bound in bounds.values() if bound.valid]
     if valid:
         return min(valid, key=lambda bound: bound.value)
-    failures = tuple(f"{b.name}: {text}" for b in bounds.values() for text in b.failures)
-    return BoundValue("none", math.inf, failures or ("no bound was given",))
+    failures = tuple(f.taken_from(b.name) for b in bounds.values() for f in b.failures)
+    return BoundValue("none", math.inf, failures or (_NO_BOUND,))
+
+
+_NO_BOUND = FailedAssumption("needs a bound on the Rademacher average", "none was given")
 
 
 def _chevet_value(setting: Setting) -> float:
@@ -218,49 +268,58 @@ def _chevet_value(setting: Setting) -> float:
     return setting.radius / setting.n * (rows + columns)
 
 
-def _trace_ball(setting: Setting) -> tuple[str, ...]:
+def _trace_ball(setting: Setting) -> Failures:
     if setting.ball == "trace":
         return ()
-    return (f"bounds a spectral norm, so it needs the trace ball, here the {setting.ball} ball",)
+    needs = "bounds a spectral norm, so it needs the trace ball"
+    return (FailedAssumption(needs, f"the {setting.ball} ball"),)
 
 
-def _law(setting: Setting, law: str, words: str) -> tuple[str, ...]:
-    return () if setting.law == law else (f"needs {words}, here the law is '{setting.law}'",)
+def _law(setting: Setting, law: str, words: str) -> Failures:
+    if setting.law == law:
+        return ()
+    return (FailedAssumption(f"needs {words}", f"the law is '{setting.law}'"),)
 
 
-def _finite_second_moment(setting: Setting) -> tuple[str, ...]:
-    finite = math.isfinite(setting.moments.second_moment)
-    return () if finite else ("needs a finite E|x|^2, here it is infinite",)
+def _finite_second_moment(setting: Setting) -> Failures:
+    if math.isfinite(setting.moments.second_moment):
+        return ()
+    return (FailedAssumption("needs a finite E|x|^2", "it is infinite"),)
 
 
-def _normalised(setting: Setting) -> tuple[str, ...]:
+def _normalised(setting: Setting) -> Failures:
     """Refuse E|x|^2 > 1; equality is allowed its rounding."""
     second = setting.moments.second_moment
-    return () if second <= 1 + 1e-12 else (f"needs E|x|^2 <= 1, here it is {second:.6g}",)
+    if second <= 1 + 1e-12:
+        return ()
+    return (FailedAssumption("needs E|x|^2 <= 1", f"it is {second:.6g}"),)
 
 
-def _bounded(setting: Setting) -> tuple[str, ...]:
-    finite = math.isfinite(setting.moments.radius)
-    return () if finite else ("needs |x| <= R almost surely, here |x| is unbounded",)
+def _bounded(setting: Setting) -> Failures:
+    if math.isfinite(setting.moments.radius):
+        return ()
+    return (FailedAssumption("needs |x| <= R almost surely", "|x| is unbounded"),)
 
 
-def _sub_gaussian(setting: Setting) -> tuple[str, ...]:
+def _sub_gaussian(setting: Setting) -> Failures:
     if setting.moments.proxy is not None:
         return ()
-    return ("needs x, symmetrised, to be sub-Gaussian, here there is no proxy",)
+    return (FailedAssumption("needs x, symmetrised, to be sub-Gaussian", "there is no proxy"),)
 
 
-def _paper_conditions(setting: Setting) -> tuple[str, ...]:
+def _paper_conditions(setting: Setting) -> Failures:
     """Collect what the paper's proof assumes: condition 3, d >= L, and enough points."""
     failures = _sub_gaussian(setting)
     if not setting.moments.centred:
-        failures += ("needs E x = 0, which its condition 3 forces, here x is not centred",)
+        needs = "needs E x = 0, which its condition 3 forces"
+        failures += (FailedAssumption(needs, "x is not centred"),)
     if setting.n_features < setting.n_labels:
-        failures += (f"needs d >= L, here d = {setting.n_features} and L = {setting.n_labels}",)
+        here = f"d = {setting.n_features} and L = {setting.n_labels}"
+        failures += (FailedAssumption("needs d >= L", here),)
     return failures + _enough_points(setting)
 
 
-def _enough_points(setting: Setting) -> tuple[str, ...]:
+def _enough_points(setting: Setting) -> Failures:
     """Refuse n <= log(L Sigma/(P d (eta^2 + sigma_1)))/(2 p^2)."""
     moments, low = setting.moments, setting.min_probability
     if moments.proxy is None:
@@ -269,4 +328,4 @@ def _enough_points(setting: Setting) -> tuple[str, ...]:
     needed = math.log(setting.n_labels * moments.second_moment / share) / (2 * low**2)
     if setting.n > needed:
         return ()
-    return (f"needs n > {needed:.6g} at p = {low:.4g}, here n = {setting.n}",)
+    return (FailedAssumption("needs n > {}", f"n = {setting.n} and p = {low:.4g}", needed),)

@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import math
 
+from leml_theory.bounds.bound import Bound
+from leml_theory.bounds.failures import FailedAssumption
 from leml_theory.bounds.setting import BoundValue, RiskSetting, Setting
 
 __all__ = [
+    "RISK_BOUNDS",
     "bousquet_excess",
     "bousquet_linear_gap",
     "data_dependent_gap",
@@ -26,6 +29,8 @@ __all__ = [
     "mcdiarmid_gap",
     "paper_literal_excess",
 ]
+
+Failures = tuple[FailedAssumption, ...]
 
 
 def expectation_bound(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
@@ -140,7 +145,7 @@ def gaussian_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue)
 def gaussian_linear_gap(
     setting: Setting, risk: RiskSetting, *, symmetric: bool = True
 ) -> BoundValue:
-    r"""Bound the supremum of L - Lhat for the linear loss, Gaussian x and one label a point.
+    r"""Bound the supremum of L - Lhat for the linear loss, Gaussian x and one label per point.
 
     :math:`(Cr/n)(a + \sqrt{2\sigma_1M\log(2/\delta)})` for labels of fixed size C that keep y x
     Gaussian given l: given the labels :math:`\|V\|` is a :math:`\sqrt{\sigma_1\max n_l}`-Lipschitz
@@ -160,9 +165,11 @@ def gaussian_linear_gap(
     value = risk.lipschitz * setting.radius / setting.n * (center + spread)
     failures = _sampling(setting, risk) + _linear(risk) + _gaussian(setting)
     if setting.labels_per_point != 1:
-        failures += (f"needs one label a point, here s = {setting.labels_per_point:g}",)
+        here = f"s = {setting.labels_per_point:g}"
+        failures += (FailedAssumption("needs one label per point", here),)
     if not symmetric:
-        failures += ("needs y x to be Gaussian given the label, here it is said not to be",)
+        needs = "needs y x to be Gaussian given the label"
+        failures += (FailedAssumption(needs, "it is said not to be"),)
     return _bound("gaussian_linear_gap", value, failures)
 
 
@@ -171,14 +178,14 @@ def data_dependent_gap(setting: Setting, risk: RiskSetting, complexity: BoundVal
 
     :math:`2C\hat R + 3B\sqrt{\log(2/\delta)/(2n)}`: McDiarmid once for the supremum and once for
     the empirical average, which one block moves by at most B/n.  `complexity` is the average given
-    the data, one sign and one random slot a point, or a sign an entry with Maurer's factor.
+    the data, one sign and one random slot per point, or a sign per entry with Maurer's factor.
     """
     spread = 3 * risk.loss_range * math.sqrt(math.log(2 / risk.delta) / (2 * setting.n))
     failures = _common(setting, risk, complexity) + _bounded_loss(risk)
     return _bound("data_dependent_gap", _symmetrised(risk, complexity) + spread, failures)
 
 
-def _bound(name: str, value: float, failures: tuple[str, ...]) -> BoundValue:
+def _bound(name: str, value: float, failures: Failures) -> BoundValue:
     """Return the bound; a formula with infinity times zero in it has no finite value."""
     return BoundValue(name, math.inf if math.isnan(value) else value, failures)
 
@@ -204,46 +211,60 @@ def _bousquet_value(
     return _bousquet(mean, variance, 2 * size * bound, setting.n, delta)
 
 
-def _sampling(setting: Setting, risk: RiskSetting) -> tuple[str, ...]:
+def _sampling(setting: Setting, risk: RiskSetting) -> Failures:
     """Collect what every risk bound asks: C finite, s labels at each point, a fixed radius."""
-    failures: tuple[str, ...] = ()
+    failures: Failures = ()
     if math.isinf(risk.lipschitz):
-        failures += (
-            f"needs a finite Lipschitz constant, here the {risk.loss} loss has none on the ball "
-            "and the support of x and y",
-        )
+        here = f"the {risk.loss} loss has none on the ball and the support of x and y"
+        failures += (FailedAssumption("needs a finite Lipschitz constant", here),)
     if not setting.fixed_labels:
-        failures += (
-            "needs the same number of observed labels at every point, here it is random with mean "
-            f"{setting.labels_per_point:g}",
-        )
+        needs = "needs the same number of observed labels at every point"
+        here = f"it is random with mean {setting.labels_per_point:g}"
+        failures += (FailedAssumption(needs, here),)
     if not risk.radius_fixed:
-        failures += ("needs a radius fixed before the data, here it was chosen from the data",)
+        needs = "needs a radius fixed before the data"
+        failures += (FailedAssumption(needs, "it was chosen from the data"),)
     return failures
 
 
-def _common(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> tuple[str, ...]:
+def _common(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> Failures:
     """Add to `_sampling` what fails in the bound on the Rademacher average."""
-    inherited = tuple(f"{complexity.name} {text}" for text in complexity.failures)
+    inherited = tuple(failure.taken_from(complexity.name) for failure in complexity.failures)
     return _sampling(setting, risk) + inherited
 
 
-def _bounded_loss(risk: RiskSetting) -> tuple[str, ...]:
+def _bounded_loss(risk: RiskSetting) -> Failures:
     if math.isfinite(risk.loss_range):
         return ()
-    return (f"needs a bounded loss, here the range of the {risk.loss} loss is infinite",)
+    here = f"the range of the {risk.loss} loss is infinite"
+    return (FailedAssumption("needs a bounded loss", here),)
 
 
-def _bounded_features(setting: Setting) -> tuple[str, ...]:
-    finite = math.isfinite(setting.moments.radius)
-    return () if finite else ("needs |x| <= R almost surely, here |x| is unbounded",)
+def _bounded_features(setting: Setting) -> Failures:
+    if math.isfinite(setting.moments.radius):
+        return ()
+    return (FailedAssumption("needs |x| <= R almost surely", "|x| is unbounded"),)
 
 
-def _gaussian(setting: Setting) -> tuple[str, ...]:
+def _gaussian(setting: Setting) -> Failures:
     if setting.law == "gaussian":
         return ()
-    return (f"needs centred Gaussian features, here the law is '{setting.law}'",)
+    return (FailedAssumption("needs centred Gaussian features", f"the law is '{setting.law}'"),)
 
 
-def _linear(risk: RiskSetting) -> tuple[str, ...]:
-    return () if risk.loss == "linear" else (f"needs the linear loss, here {risk.loss}",)
+def _linear(risk: RiskSetting) -> Failures:
+    if risk.loss == "linear":
+        return ()
+    return (FailedAssumption("needs the linear loss", risk.loss),)
+
+
+# Bounds on the excess risk that hold with probability 1 - delta: the smallest valid one is held
+# against single draws.
+RISK_BOUNDS: dict[str, Bound[[Setting, RiskSetting, BoundValue]]] = {
+    formula.__name__: Bound(formula.__name__, label, formula, drawn="if asked")
+    for formula, label in (
+        (mcdiarmid_excess, "Theorem 3 by McDiarmid's inequality"),
+        (bousquet_excess, "Theorem 3 by Bousquet's inequality"),
+        (gaussian_excess, "Theorem 3 for Gaussian features"),
+    )
+}

@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from argument_checks import nonnegative, one_of, open_probability, positive, positive_integer
+from leml_theory.bounds.failures import FailedAssumption
 from leml_theory.rademacher import BALLS
-from simulations.features import (
-    AnisotropicGaussian,
-    FeatureLaw,
-    IsotropicGaussian,
-    Moments,
-    RademacherVectors,
-)
+from simulations.features import FeatureLaw, Moments
 from simulations.observation import Observation
 
 __all__ = ["LAWS", "BoundValue", "LossConstants", "RiskSetting", "Setting"]
@@ -35,13 +30,21 @@ class BoundValue:
         Name of the bound.
     value : float
         Value of the formula; infinity where the formula has no finite value.
-    failures : tuple of str
-        One sentence per assumption that fails, with the numbers.  Empty when the bound is valid.
+    failures : tuple of FailedAssumption
+        The assumptions that fail, with the numbers.  Empty when the bound is valid.
     """
 
     name: str
     value: float
-    failures: tuple[str, ...] = ()
+    failures: tuple[FailedAssumption, ...] = ()
+
+    def __post_init__(self) -> None:
+        for failure in self.failures:
+            if not isinstance(failure, FailedAssumption):
+                raise TypeError(
+                    "`failures` must hold FailedAssumption('needs ...', 'what is the case'), "
+                    f"got {failure!r}."
+                )
 
     @property
     def valid(self) -> bool:
@@ -65,7 +68,7 @@ class Setting:
     n_features, n_labels : int
         Dimensions d and L.
     labels_per_point : float
-        Number s of observed labels a point, in expectation.
+        Number s of observed labels per point, in expectation.
     probability_range : tuple of float
         Smallest and largest of the label probabilities, (p, P).
     moments : Moments
@@ -121,7 +124,7 @@ class Setting:
             labels_per_point=observation.labels_per_point,
             probability_range=(float(probabilities.min()), float(probabilities.max())),
             moments=features.moments,
-            law=_kind(features),
+            law=features.kind,
             radius=radius,
             ball=ball,
             fixed_labels=observation.fixed,
@@ -206,13 +209,6 @@ class RiskSetting:
             delta=delta,
             certificate_gap=certificate_gap,
         )
-
-
-def _kind(features: FeatureLaw) -> str:
-    """Return which of `LAWS` the law of x is."""
-    if isinstance(features, IsotropicGaussian | AnisotropicGaussian):
-        return "gaussian"
-    return "rademacher" if isinstance(features, RademacherVectors) else "other"
 
 
 def _check_range(probability_range: tuple[float, float], n_labels: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import sys
@@ -14,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leml_solver._files.archives import written_aside
-from leml_solver.readers import FORMATS, Dataset, ReadError, ReadOptions, read
+from command_line import add_seed, page_parser, run_command, whole_number
+from leml_solver.readers import Dataset, ReadError, read
+from leml_solver.readers.arguments import add_reading_arguments, read_options, share_or_name
+from safe_files import write_text
 
 if TYPE_CHECKING:
     from leml_theory.diagnose import Diagnosis
@@ -46,75 +47,45 @@ _HELD_OUT = 0.2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     options = _parser().parse_args(arguments)
-    try:
-        _run(options)
-    except BrokenPipeError:  # the reader has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (ValueError, TypeError, OSError) as error:
-        return _failed(str(error))
-    except MemoryError as error:
-        return _failed(f"not enough memory ({error}); check the file's numbers")
-    except KeyboardInterrupt:
-        return _failed("stopped; nothing was written", 130)
-    return 0
-
-
-def _failed(message: str, status: int = 2) -> int:
-    """Say what went wrong on standard error."""
-    print(f"diagnose: {message}", file=sys.stderr)
-    return status
+    return run_command("diagnose", lambda: _run(options))
 
 
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    parser = argparse.ArgumentParser(
-        prog="python -m leml_theory.diagnose",
-        description=_DESCRIPTION,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = page_parser("leml_theory.diagnose", _DESCRIPTION, _EPILOGUE)
     add = parser.add_argument
     add("--data", required=True, metavar="FILE", help="svmlight, extreme, arff or npz file")
-    add("--split", metavar="WHICH", help=_SPLIT)
+    add("--split", type=share_or_name, metavar="WHICH", help=_SPLIT)
     add("--observed", type=float, default=1.0, metavar="SHARE", help="labels kept (default 1)")
-    add("--draws", type=int, default=20, metavar="N", help="draws of the signs (default 20)")
-    add("--seed", type=int, default=0, metavar="N", help="seed of all randomness (default 0)")
+    add("--draws", type=whole_number(), default=20, metavar="N", help="of the signs (default 20)")
+    add_seed(parser)
     add("--no-fit", action="store_true", help="skip the training, which takes most of the time")
     add("--json", action="store_true", help="print the numbers as JSON instead of the page")
     add("--out", metavar="DIR", help="also write diagnosis.txt, diagnosis.json and a picture there")
     add("--quiet", action="store_true", help="show no progress")
-    reading = parser.add_argument_group("reading the file")
-    reading.add_argument("--format", choices=FORMATS, help="default: found out from the file")
-    reading.add_argument("--labels", metavar="XML|COUNT", help="arff: label file, or how many")
-    reading.add_argument("--zero-based", action="store_true", help="svmlight: features from 0")
-    reading.add_argument("--lenient", action="store_true", help="skip bad lines, say how many")
+    add_reading_arguments(parser.add_argument_group("reading the file"))
     return parser
 
 
 def _run(options: argparse.Namespace) -> None:
     """Read, diagnose and print."""
     folder = None if options.out is None else _folder(options.out)
-    if options.seed < 0:
-        raise ValueError(f"--seed must not be negative, got {options.seed}.")
     rng = np.random.default_rng(options.seed)
-    data = read(options.data, _reading(options))
+    data = read(options.data, read_options(options))
     for message in data.messages:
         print(f"diagnose: {message}", file=sys.stderr)
     train, test, words = _parts(data, options, rng)
     from leml_theory.diagnose import diagnose  # scikit-learn takes a second, which --help need not
     from leml_theory.diagnose.page import page
 
-    held_out = None if test is None or options.no_fit else (test.X, test.targets())
-    progress = None if options.quiet else _Progress()
     found = diagnose(
         train.X,
         train.targets(),
         rng=rng,
-        test=held_out,
+        test=None if test is None or options.no_fit else (test.X, test.targets()),
         observed=options.observed,
         draws=options.draws,
-        report=progress,
+        report=None if options.quiet else _Progress(),
     )
     record = {"data": options.data, "rows": words, "seed": options.seed, **found.record()}
     numbers = json.dumps(record, indent=2, allow_nan=False)
@@ -134,47 +105,23 @@ class _Progress:
         print(f"{time.monotonic() - self._start:6.1f} s  {stage}", file=sys.stderr, flush=True)
 
 
-def _reading(options: argparse.Namespace) -> ReadOptions:
-    """Return how to read the file."""
-    labels = options.labels
-    with contextlib.suppress(TypeError, ValueError):
-        labels = int(labels)
-    return ReadOptions(
-        format=options.format,
-        labels=labels,
-        zero_based=options.zero_based,
-        strict=not options.lenient,
-    )
-
-
 def _parts(
     data: Dataset, options: argparse.Namespace, rng: np.random.Generator
 ) -> tuple[Dataset, Dataset | None, str]:
     """Return the training rows, the held-out rows if any, and words for the split."""
     which, n = options.split, data.X.shape[0]
     if which is None:
-        which = "default" if "train_idx" in data.splits else str(_HELD_OUT)
+        which = "default" if "train_idx" in data.splits else _HELD_OUT
     if which == "all" or (options.no_fit and options.split is None and which != "default"):
         return data, None, f"all {n}"
-    share = _number(which)
-    if share is None:
+    if isinstance(which, str):
         train, test = data.split(None if which == "default" else which)
         return train, test, f"{train.X.shape[0]} of {n} (split: {which})"
-    if not 0 < share < 1:
-        raise ReadError(f"--split must lie strictly between 0 and 1, got {which}.")
-    order, cut = rng.permutation(n), n - max(2, round(share * n))
+    order, cut = rng.permutation(n), n - max(2, round(which * n))
     if cut < 1:
         raise ReadError(f"{options.data}: {n} rows are too few to hold some out; use --split all.")
     train, test = data.rows(np.sort(order[:cut])), data.rows(np.sort(order[cut:]))
     return train, test, f"{cut} of {n} (the others held out at random)"
-
-
-def _number(text: str) -> float | None:
-    """Return a number, or None for a name."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _folder(name: str) -> Path:
@@ -196,8 +143,7 @@ def _write(folder: Path, text: str, numbers: str, found: Diagnosis) -> None:
 
     contents: dict[str, Any] = {"diagnosis.txt": text, "diagnosis.json": numbers}
     for name, content in contents.items():
-        with written_aside(folder / name) as file:
-            file.write(f"{content}\n".encode())
+        write_text(folder / name, f"{content}\n")
     save_figure(diagnosis_figure(found), folder, "advantage")
 
 

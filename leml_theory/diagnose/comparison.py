@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from leml_solver.losses import Squared
-from leml_theory.bounds import BoundValue, RiskSetting, data_dependent_gap, monte_carlo
+from leml_theory.bounds import (
+    BoundValue,
+    FailedAssumption,
+    RiskSetting,
+    data_dependent_gap,
+    monte_carlo,
+)
 from leml_theory.diagnose.features import FeatureFacts
 from leml_theory.diagnose.labels import KnownLabels
 from leml_theory.diagnose.models import (
@@ -163,7 +169,9 @@ def gap_bound(facts: FeatureFacts, ball: str, model: ModelFacts) -> BoundValue:
     bound = data_dependent_gap(setting, risk, monte_carlo(facts.averages[ball], radius=radius))
     if radius <= largest:
         return bound
-    why = f"needs a norm of at most {largest:.4g}, here it is {model.norm:.4g}; rescale X"
+    why = FailedAssumption(
+        f"needs a norm of at most {largest:.4g}", f"it is {model.norm:.4g}; rescale X"
+    )
     return replace(bound, failures=(*bound.failures, why))
 
 

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argument_checks import generator
-from leml_theory.bounds import BoundValue, Setting, best_bound, complexity_bounds
+from leml_theory.bounds import (
+    BoundValue,
+    FailedAssumption,
+    Setting,
+    best_bound,
+    complexity_bounds,
+)
 from leml_theory.diagnose.labels import KnownLabels
 from leml_theory.diagnose.points import Points
 from leml_theory.rademacher import Estimate, check_draws
@@ -108,9 +114,9 @@ class FeatureFacts:
         made, setting = complexity_bounds(self.setting), self.setting
         if setting.fixed_labels:
             return made
-        why = (
-            "needs the same number of observed labels at every point, here it differs, "
-            f"{setting.labels_per_point:.4g} on average"
+        why = FailedAssumption(
+            "needs the same number of observed labels at every point",
+            f"it differs, {setting.labels_per_point:.4g} on average",
         )
         return {name: replace(b, failures=(*b.failures, why)) for name, b in made.items()}
 

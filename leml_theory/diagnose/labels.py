@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from argument_checks import generator, probability
-from leml_solver._estimation.targets import Truth
 from leml_solver.labels import Labels
+from leml_solver.metrics import TrueLabels
 from simulations.observation import UniformLabels
 
 __all__ = ["KnownLabels", "LabelFacts"]
@@ -65,7 +65,7 @@ class KnownLabels:
     @classmethod
     def of(cls, Y: Any, name: str = "Y") -> KnownLabels:
         """Take a sparse matrix, all known, or an array in which NaN is missing."""
-        labels = Truth.of(Y).Y
+        labels = TrueLabels.of(Y).Y
         if 0 in labels.shape:
             raise ValueError(f"`{name}` must not be empty, got shape {labels.shape}.")
         if sparse.issparse(labels):
@@ -133,9 +133,9 @@ class KnownLabels:
         """Return the labels as the solvers take them."""
         return Labels.full(self.Y) if self.mask is None else Labels.masked(self.Y, self.mask)
 
-    def truth(self) -> Truth:
+    def true_labels(self) -> TrueLabels:
         """Return the labels as metrics take them."""
-        return Truth(self.Y, self.mask)
+        return TrueLabels(self.Y, self.mask)
 
     def with_hidden(self, share: float, rng: np.random.Generator) -> KnownLabels:
         """Keep this share of each point's labels, at least one, drawn without replacement."""

@@ -39,7 +39,7 @@ def measured_sentences(found: Diagnosis) -> Iterator[str]:
     for ball, bound in found.gap_bounds.items():
         zero = found.measured.zero_risk
         share = bound.value / zero if zero else math.inf
-        fate = "holds" if bound.valid else f"does not hold ({'; '.join(bound.failures)})"
+        fate = "holds" if bound.valid else f"does not hold ({'; '.join(map(str, bound.failures))})"
         fate += " for points no longer than the longest here" if bound.valid else ""
         news = "and is of use" if share < 1 else "and says nothing"
         yield (

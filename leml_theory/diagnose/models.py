@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import AlternatingOptions, FactorResult, fit_factors
-from leml_solver._estimation.block_scores import row_blocks
-from leml_solver._factored.certificate import trace_norm
 from leml_solver.algorithms import Compression
 from leml_solver.baselines.binary_relevance import BinaryRelevanceClassifier
 from leml_solver.baselines.regression import Centred
 from leml_solver.losses import Squared
+from leml_solver.metrics import row_blocks
 from leml_theory.diagnose.labels import KnownLabels
 
 __all__ = ["FrobeniusLearner", "Learner", "LinearModel", "RowLosses", "TraceLearner", "row_losses"]
@@ -85,7 +84,7 @@ class TraceLearner:
         )
         self._fits[penalty] = made
         offset = np.zeros(labels.shape[1]) if made.intercept is None else made.intercept
-        return LinearModel(made.W, made.H, offset, trace_norm(made.W, made.H))
+        return LinearModel(made.W, made.H, offset, made.trace_norm)
 
 
 class FrobeniusLearner:
@@ -147,9 +146,9 @@ class RowLosses:
 
 def row_losses(model: LinearModel, X: Any, labels: KnownLabels) -> RowLosses:
     """Return the squared losses and the successes of the first label, in blocks of rows."""
-    losses, right, truth = np.zeros(X.shape[0]), np.zeros(X.shape[0]), labels.truth()
+    losses, right, true_labels = np.zeros(X.shape[0]), np.zeros(X.shape[0]), labels.true_labels()
     for start, stop in row_blocks(labels.shape):
-        known, scores = truth.block(start, stop), model.scores(X[start:stop])
+        known, scores = true_labels.block(start, stop), model.scores(X[start:stop])
         values = Squared().value(known.astype(np.float64), scores)
         losses[start:stop] = np.where(known >= 0, values, 0.0).sum(axis=1)
         best = np.where(known >= 0, scores, -np.inf).argmax(axis=1)

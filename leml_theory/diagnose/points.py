@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, svds
 
 from argument_checks import moderate_array
-from leml_solver.baselines.column_means import column_means, with_full_columns_centred
+from leml_solver.baselines.regression import column_means, with_full_columns_centred
 from leml_theory.rademacher import spectral_norms
 
 __all__ = ["Points"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from argument_checks import generator
-from leml_theory.bounds import BoundValue
+from leml_theory.bounds import BoundValue, FailedAssumption
 from leml_theory.diagnose.comparison import Comparison, Rows, compare, gap_bound
 from leml_theory.diagnose.features import FeatureFacts, feature_facts
 from leml_theory.diagnose.labels import KnownLabels, LabelFacts
@@ -217,6 +217,8 @@ def _comparison_record(comparison: Comparison | None) -> dict[str, Any] | None:
 
 def _plain(value: Any) -> Any:
     """Return dataclasses as dicts, tuples as lists, and None for what is not finite."""
+    if isinstance(value, FailedAssumption):
+        return str(value)
     if dataclasses.is_dataclass(value):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, dict):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from leml_theory.bounds import COMPLEXITY_BOUNDS
 from leml_theory.diagnose.features import FeatureFacts
 from leml_theory.diagnose.measured_wording import clear, measured_sentences, percent_lower
 from leml_theory.rademacher import Estimate
@@ -17,14 +18,6 @@ __all__ = ["sentences"]
 
 # A factor below this is nothing that a learner would notice.
 _NEARLY_ONE = 1.1
-BOUND_NAMES = {
-    "theorem_3": "Theorem 3",
-    "chevet": "Chevet's inequality",
-    "rademacher_chevet": "Chevet's inequality for signs",
-    "matrix_bernstein": "the matrix Bernstein inequality",
-    "sub_gaussian_net": "the net bound for sub-Gaussian x",
-    "paper_route": "Theorem 4/6 with its constants",
-}
 
 
 def sentences(found: Diagnosis) -> tuple[str, ...]:
@@ -131,14 +124,20 @@ def _bounds(found: Diagnosis) -> Iterator[str]:
         )
     for name, bound in found.raw.bounds.items():
         if not bound.valid:
-            why = "; ".join(bound.failures)
-            yield f"Does not apply: {BOUND_NAMES[name]} ({bound.value:.4g}): {why}."
+            why = "; ".join(map(str, bound.failures))
+            yield f"Does not apply: {_name(name)} ({bound.value:.4g}): {why}."
 
 
 def _valid(facts: FeatureFacts) -> str:
     """List the bounds that apply, the smallest first."""
     valid = sorted((b for b in facts.bounds.values() if b.valid), key=lambda bound: bound.value)
-    return ", ".join(f"{BOUND_NAMES[bound.name]} ({bound.value:.4g})" for bound in valid) or "none"
+    return ", ".join(f"{_name(bound.name)} ({bound.value:.4g})" for bound in valid) or "none"
+
+
+def _name(bound: str) -> str:
+    """Return what a sentence calls a bound."""
+    known = COMPLEXITY_BOUNDS[bound]
+    return known.phrase or known.label
 
 
 def _promise(advantage: float) -> str:

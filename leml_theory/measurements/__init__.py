@@ -1,4 +1,9 @@
-"""What a cell measures: one pure function a kind, from parameters and randomness to rows."""
+"""What a cell measures: for every kind a pure function from parameters and randomness to rows.
+
+To read in this order: `records` (the row), `averages`, `planted` (worlds with closed forms),
+`minimisers` (exact fits on samples), `factored` (rank-k fits), `exceedances` (single draws against
+bounds).
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,14 @@ from argument_checks import one_of
 from leml_theory.measurements.averages import rademacher, slots
 from leml_theory.measurements.minimisers import erm
 from leml_theory.measurements.planted import clipped, fixed_planted, outlier, worst_planted
-from leml_theory.measurements.records import Parameters, Record
+from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.runs.cells import Cell
 
-MEASUREMENTS: dict[str, Callable[[Parameters, np.random.Generator], list[Record]]] = {
+__all__ = ["MEASUREMENTS", "Measurement", "Parameters", "Record", "measure", "record"]
+
+Measurement = Callable[[Parameters, np.random.Generator], list[Record]]
+
+MEASUREMENTS: dict[str, Measurement] = {
     "rademacher": rademacher,
     "slots": slots,
     "worst planted": worst_planted,

@@ -1,4 +1,4 @@
-"""Rademacher averages, and the same sums when several labels a point are seen."""
+"""Rademacher averages, and the same sums when several labels per point are seen."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def predicted_averages(
 
 
 def slots(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
-    """Measure the deviation of the linear loss when s labels a point are seen, risk over n s.
+    """Measure the deviation of the linear loss when s labels per point are seen, risk over n s.
 
     The labels are all ones (every slot of a point tells the same) or independent signs (every
     slot tells something new).

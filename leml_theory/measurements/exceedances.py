@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_theory.bounds import (
-    RiskSetting,
-    Setting,
-    best_bound,
-    bousquet_excess,
-    complexity_bounds,
-    gaussian_excess,
-    mcdiarmid_excess,
-)
+from leml_theory.bounds import RISK_BOUNDS, RiskSetting, Setting, best_bound, complexity_bounds
 from leml_theory.measurements.records import Record
 
 
@@ -27,8 +19,8 @@ def exceedances(setting: Setting, risk: RiskSetting, excess: NDArray[np.float64]
         no such bound is valid.
     """
     average = best_bound(complexity_bounds(setting))
-    candidates = (mcdiarmid_excess, bousquet_excess, gaussian_excess)
-    bound = best_bound({f.__name__: f(setting, risk, average) for f in candidates})
+    risks = {name: bound(setting, risk, average) for name, bound in RISK_BOUNDS.items()}
+    bound = best_bound(risks)
     if not bound.valid:
         return {}
     above = int((excess > bound.value).sum())

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver import AlternatingOptions, FactorResult, Problem, TraceBall, fit_factors
-from leml_solver.labels import Labels
+from leml_solver import AlternatingOptions, FactorResult, Problem, TraceBall, fit_problem
 
 Array = NDArray[np.float64]
 
@@ -32,19 +31,10 @@ def leml_at_radius(problem: Problem, ball: TraceBall, rank: int, exact: Array) -
     exact : (d, L) array
         The exact minimiser over the ball, whose multiplier is the first penalty tried.
     """
-    labels = Labels.observed(
-        problem.rows,
-        problem.columns,
-        problem.values,
-        (problem.X.shape[0], problem.n_labels),
-        weights=problem.weights,
-    )
     penalty = max(ball.dual_norm(problem.gradient(exact)), 1e-9 * problem.scale)
     tried: list[tuple[float, float]] = []
     for _ in range(_TRIES):
-        found = fit_factors(
-            problem.X, labels, rank=rank, penalty=penalty, loss=problem.loss, options=_OPTIONS
-        )
+        found = fit_problem(problem, rank=rank, penalty=penalty, options=_OPTIONS)
         size = _size(found)
         if abs(size - ball.radius) <= _SIZE_MET * ball.radius:
             break

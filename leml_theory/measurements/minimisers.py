@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,26 +16,12 @@ from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import minimum_risk, population_risk
 from leml_theory.worlds import feature_law, label_model, observation_of
-from simulations import Sample, Scenario
+from simulations import LabelModel, Sample, Scenario
 
 Array = NDArray[np.float64]
 
 # Ten times tighter than the solver's default: the gap is then far below the standard errors.
 _RELATIVE_GAP = 1e-7
-
-
-def problem_of(sample: Sample, loss: str) -> Problem:
-    """Return the empirical risk of a simulated sample."""
-    return Problem(
-        LOSSES[loss],
-        sample.X,
-        sample.rows,
-        sample.columns,
-        sample.values,
-        sample.weights,
-        sample.n_labels,
-        sample.labels_per_point,
-    )
 
 
 def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
@@ -45,15 +32,20 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     same samples, its penalty tuned to the trace ball's radius.
     """
     trials = [_trial(parameters, rng) for _ in range(int(parameters["draws"]))]
+    label_bound = _largest_label(parameters)
     rows = []
     for ball in (name for name in (*BALLS, "leml") if name in trials[0]):
-        excess, gap, certificate, radius = np.array([trial[ball] for trial in trials]).T
-        common = {"certificate_gap": float(certificate.max()), "radius": float(radius.mean())}
-        common |= {"radius_factor": float(parameters["radius"])}
-        worst = (float(radius.max()), float(certificate.max()))
-        above = _exceedances(ball, parameters, worst, excess)
-        rows.append(record("excess risk", ball, parameters, Estimate.of(excess), **common, **above))
-        rows.append(record("generalisation gap", ball, parameters, Estimate.of(gap), **common))
+        found = _Fits(*np.array([trial[ball] for trial in trials]).T)
+        common = {
+            "certificate_gap": float(found.certificates.max()),
+            "radius": float(found.radii.mean()),
+            "radius_factor": float(parameters["radius"]),
+            "label_bound": label_bound,
+        }
+        above = _exceedances(ball, parameters, found, label_bound)
+        excess, gap = Estimate.of(found.excess), Estimate.of(found.gaps)
+        rows.append(record("excess risk", ball, parameters, excess, **common, **above))
+        rows.append(record("generalisation gap", ball, parameters, gap, **common))
     if parameters["labels"] == "shared":
         pooled = np.array([trial["pooled"][0] for trial in trials])
         estimate, predicted = Estimate.of(pooled), _pooled(parameters)
@@ -61,22 +53,34 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     return rows
 
 
-def _exceedances(
-    ball: str, parameters: Parameters, worst: tuple[float, float], excess: Array
-) -> Record:
-    """Count the trials above the 1 - delta bound; none applies to the squared loss here.
+@dataclass(frozen=True, slots=True)
+class _Fits:
+    """What the trials found for one ball, each of shape (trials,)."""
 
-    `worst` holds the largest radius and the largest certificate gap of the trials.
-    """
-    radius, gap = worst
+    excess: Array
+    gaps: Array
+    certificates: Array
+    radii: Array
+
+
+def _largest_label(parameters: Parameters) -> float:
+    """Return the largest |y| of the label model, infinite when nothing is known of it."""
+    sizes = int(parameters["d"]), int(parameters["L"])
+    labels = label_model(parameters["labels"], *sizes, np.random.default_rng(0))
+    return 1.0 if labels.binary else math.inf
+
+
+def _exceedances(ball: str, parameters: Parameters, found: _Fits, label_bound: float) -> Record:
+    """Count the trials above the 1 - delta bound, at the largest radius and certificate gap."""
     law = feature_law(parameters["law"], int(parameters["d"]))
     seen = observation_of(parameters["skew"], int(parameters["L"]), int(parameters["s"]))
     kind = "trace" if ball == "leml" else ball
-    setting = Setting.of(law, seen, int(parameters["n"]), radius=radius, ball=kind)
-    label_bound = math.inf if parameters["loss"] == "squared" else 1.0
+    n, radius = int(parameters["n"]), float(found.radii.max())
+    setting = Setting.of(law, seen, n, radius=radius, ball=kind)
+    gap = max(float(found.certificates.max()), 0.0)
     loss = LOSSES[parameters["loss"]]
-    risk = RiskSetting.of(loss, setting, label_bound=label_bound, certificate_gap=max(gap, 0.0))
-    return exceedances(setting, risk, excess)
+    risk = RiskSetting.of(loss, setting, label_bound=label_bound, certificate_gap=gap)
+    return exceedances(setting, risk, found.excess)
 
 
 def _pooled(parameters: Parameters) -> float:
@@ -92,33 +96,43 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
     seen = observation_of(parameters["skew"], n_labels, int(parameters["s"]))
     world = Scenario(feature_law(parameters["law"], d), labels, seen)
     sample = world.sample(int(parameters["n"]), rng)
-    problem = problem_of(sample, parameters["loss"])
-    trace = TraceBall(TraceBall(1.0).norm(labels.Z) * parameters["radius"])
-    frobenius = FrobeniusBall(FrobeniusBall(1.0).norm(labels.Z) * parameters["radius"])
+    problem = sample.problem(parameters["loss"])
+    trace = TraceBall(_unit(TraceBall(1.0), labels) * parameters["radius"])
+    frobenius = FrobeniusBall(_unit(FrobeniusBall(1.0), labels) * parameters["radius"])
     balls: dict[str, Ball] = {"trace": trace, "frobenius": frobenius}
     exact = {name: minimise(problem, ball, tol=_RELATIVE_GAP) for name, ball in balls.items()}
     found = {
-        name: _judge(world, problem, ball, result.Z, result.certificate.lower_bound)
+        name: _judge(world, problem, ball, result.Z, result.certificate.lower_bound, rng)
         for (name, result), ball in zip(exact.items(), balls.values(), strict=True)
     }
     if rank := int(parameters.get("rank", 0)):
         Z = leml_at_radius(problem, trace, rank, exact["trace"].Z)
         lower_bound = exact["trace"].certificate.lower_bound
-        found["leml"] = _judge(world, problem, trace, Z, lower_bound)
-    if parameters["labels"] == "shared":
-        found["pooled"] = (_pooled_excess(sample, labels.Z),)
+        found["leml"] = _judge(world, problem, trace, Z, lower_bound, rng)
+    if parameters["labels"] == "shared" and labels.coefficients is not None:
+        found["pooled"] = (_pooled_excess(sample, labels.coefficients),)
     return found
 
 
+def _unit(ball: Ball, labels: LabelModel) -> float:
+    """Return the norm of the true Z, or one where the label model has none."""
+    return 1.0 if labels.coefficients is None else ball.norm(labels.coefficients)
+
+
 def _judge(
-    world: Scenario, problem: Problem, ball: Ball, Z: Array, lower_bound: float
+    world: Scenario,
+    problem: Problem,
+    ball: Ball,
+    Z: Array,
+    lower_bound: float,
+    rng: np.random.Generator,
 ) -> tuple[float, ...]:
     """Return excess risk, generalisation gap, certificate gap and radius of a point of the ball.
 
     No point of the ball has an objective below `lower_bound`, so the gap is a certificate for Z.
     """
-    population = population_risk(world, problem.loss, Z).value
-    least = minimum_risk(world, problem.loss, ball).upper
+    population = population_risk(world, problem.loss, Z, rng=rng).value
+    least = minimum_risk(world, problem.loss, ball, rng=rng).upper
     size = problem.X.shape[0] * problem.labels_per_point
     certificate = (problem.objective(Z) - lower_bound) / size
     return population - least, population - problem.risk(Z), certificate, ball.radius

@@ -118,12 +118,12 @@ _X6 = Picture(
 )  # fmt: skip
 
 _X7 = Picture(
-    "s labels a point help as 1/√s if independent; equal ones stop helping the trace ball",
+    "s labels per point help as 1/√s if independent; equal ones stop helping the trace ball",
     (
         Panel("X7", ("all-ones",), "s", "All labels equal", DEVIATION),
         Panel("X7", ("independent",), "s", "Independent labels", DEVIATION),
     ),
-    "Risks are averages over the n s labels seen; the bounds know one label slot a point.",
+    "Risks are averages over the n s labels seen; the bounds know one label slot per point.",
 )
 
 _X8 = Picture(

@@ -7,18 +7,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from leml_theory.bounds import tabled_bounds
 from leml_theory.plots.curves import ERRORS, draw_violations, text_entry
 from leml_theory.plots.panel import Panel, numbers
-from leml_theory.plots.style import BOUND_LOOKS, GREY, LOOKS
+from leml_theory.plots.style import GREY, LOOKS
 from leml_theory.plots.ticks import label_logs, label_values
-from leml_theory.plots.validity import best_valid, short_reason
+from leml_theory.plots.validity import best_valid, drawn_bounds, is_valid, short_reason
 from leml_theory.sweep.experiments.controls import REFUSALS
 
 _DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0}
 
 
 def draw_categories(ax: Axes, rows: pd.DataFrame, _panel: Panel, n_tests: int) -> None:
-    """Draw one column a world: measured, predicted, the smallest valid bound, refused bounds."""
+    """Draw one column per world: measured, predicted, the smallest valid bound, refused bounds."""
     names = list(dict.fromkeys(rows["series"]))
     place = rows["series"].map(names.index) + rows["ball"].map(_DODGE)
     rows = rows.assign(place=place.astype(float))
@@ -29,6 +30,7 @@ def draw_categories(ax: Axes, rows: pd.DataFrame, _panel: Panel, n_tests: int) -
     dash = Line2D(x, best_valid(rows), color="black", marker="_", linestyle="none")
     dash.set(markersize=15, markeredgewidth=1.8, label="smallest valid bound")
     ax.add_line(dash)
+    _draw_own(ax, rows)
     _draw_refused(ax, rows, names)
     draw_violations(ax, rows, "place", n_tests)
     balls = {LOOKS[ball].name: _DODGE[ball] for ball in rows["ball"].unique()}
@@ -58,14 +60,29 @@ def _draw_balls(ax: Axes, rows: pd.DataFrame) -> None:
             ax.plot([middle - 0.1, middle + 0.1], [level] * 2, color=look.colour, lw=0.9, ls="--")
 
 
+def _draw_own(ax: Axes, rows: pd.DataFrame) -> None:
+    """Draw the bounds of the user's own as dashes where they are valid."""
+    for name in drawn_bounds(rows, "always"):
+        valid, bound = rows[is_valid(rows, name)], tabled_bounds()[name]
+        ax.plot(
+            numbers(valid, "place"),
+            numbers(valid, name),
+            color=bound.look.colour,
+            marker="_",
+            markersize=15,
+            linestyle="none",
+            label=bound.label,
+        )
+
+
 def _draw_refused(ax: Axes, rows: pd.DataFrame, names: list[str]) -> None:
     """Draw the bound that each control refuses as a grey cross, and tell why under the panel."""
     for series in names:
         if series not in REFUSALS:
             continue
-        bound = REFUSALS[series][0]
+        bound = REFUSALS[series].bound
         control = rows[(rows["series"] == series) & (rows["ball"] == "trace")]
-        name = BOUND_LOOKS[bound].name
+        name = tabled_bounds()[bound].label
         label = f"{series}: {name}, not valid here: {short_reason(control, bound)}"
         if not np.isfinite(control[bound]).any():
             text_entry(ax, f"{label}; it has no value")

@@ -93,7 +93,7 @@ def draw_picture(frame: pd.DataFrame, picture: Picture, n_tests: int) -> Figure:
         figure = Figure(figsize=(WIDTH, WIDTH))
         places = [_draw_place(figure, panel, rows, columns, n_tests) for panel, rows in filled]
         shared = _take_shared(places) if picture.shared_legend and len(places) > 1 else {}
-        _lay_out(figure, places, columns, (picture.finding, f"{KEY} {picture.remark}", shared))
+        _lay_out(figure, places, columns, picture, shared)
     return figure
 
 
@@ -155,11 +155,11 @@ def _take_shared(places: list[_Place]) -> Entries:
 
 
 def _lay_out(
-    figure: Figure, places: list[_Place], columns: int, words: tuple[str, str, Entries]
+    figure: Figure, places: list[_Place], columns: int, picture: Picture, shared: Entries
 ) -> None:
     """Place title, panels, legends and key from top to bottom; the height is what they need."""
-    finding, key, shared = words
-    title, footer = textwrap.fill(finding, 92), textwrap.fill(key.strip(), 150)
+    title = textwrap.fill(picture.finding, 92)
+    footer = textwrap.fill(f"{KEY} {picture.remark}".strip(), 150)
     head = 0.12 + 0.23 * (title.count("\n") + 1) + (0.3 if shared else 0.0)
     foot = 0.16 + 0.15 * (footer.count("\n") + 1)
     bands = [places[i : i + columns] for i in range(0, len(places), columns)]

@@ -8,16 +8,18 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from leml_theory.bounds import RISK_BOUNDS, tabled_bounds
 from leml_theory.plots.panel import Panel, numbers
-from leml_theory.plots.style import BOUND_LOOKS, GREY, GUIDE, LOOKS, MINUS
+from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS
 from leml_theory.plots.ticks import label_logs, label_values, number
 from leml_theory.plots.validity import (
     above,
     best_of_family,
+    drawn_bounds,
     is_valid,
     short_reason,
 )
-from leml_theory.sweep.frame import BOUNDS
+from leml_theory.sweep.frame import bounds_in
 from leml_theory.sweep.rates import curve_slope, log_log_slope
 
 Array = NDArray[np.float64]
@@ -117,36 +119,47 @@ def bound_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 def draw_bounds(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
     """Draw bounds as lines where they are valid, greyed, dotted and named where they are not."""
-    rows = bound_rows(rows)
-    if rows.empty:
+    shown = bound_rows(rows)
+    if shown.empty:
         return
-    if not any(is_valid(rows, name).any() for name in BOUNDS):
-        text_entry(ax, f"no valid bound: {short_reason(rows, 'theorem_3')}")
-        return
-    for name in panel.bounds or ("theorem_3", best_of_family(rows)):
-        _draw_bound(ax, rows, panel.axis, name)
-    for name in panel.noted:
-        text_entry(ax, _note(rows, panel.axis, name))
+    if not any(is_valid(shown, name).any() for name in bounds_in(shown)):
+        text_entry(ax, f"no valid bound: {short_reason(shown, 'theorem_3')}")
+    else:
+        for name in panel.bounds or ("theorem_3", best_of_family(shown)):
+            _draw_bound(ax, shown, panel.axis, name)
+        for name in panel.noted:
+            text_entry(ax, _note(shown, panel.axis, name))
+    for name in drawn_bounds(rows, "always"):
+        _draw_bound(ax, _rows_of_own(rows, name), panel.axis, name)
+    _draw_risk_bounds(ax, shown, panel.axis)
+
+
+def _rows_of_own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the rows of the ball that a bound of one's own speaks of: trace, if it can."""
+    frobenius = rows[rows["ball"] == "frobenius"]
+    trace = bound_rows(rows)
+    only = is_valid(frobenius, name).any() and not is_valid(trace, name).any()
+    return frobenius if only else trace
 
 
 def _draw_bound(ax: Axes, rows: pd.DataFrame, axis: str, name: str) -> None:
     """Draw one bound: a line over its valid part, a grey dotted one over the rest."""
-    look, x, value = BOUND_LOOKS[name], numbers(rows, axis), numbers(rows, name)
+    bound, x, value = tabled_bounds()[name], numbers(rows, axis), numbers(rows, name)
     valid = is_valid(rows, name)
     if valid.any():
         lone = "_" if valid.sum() == 1 else "None"
         ax.plot(
             x,
             np.where(valid, value, np.nan),
-            color=look.colour,
-            linestyle=look.line,
+            color=bound.look.colour,
+            linestyle=bound.look.line,
             linewidth=1.5,
             marker=lone,
             markersize=16,
-            label=look.name,
+            label=bound.label,
         )
     if not valid.all():
-        reason = f"{look.name}, not valid here: {short_reason(rows[~valid], name)}"
+        reason = f"{bound.label}, not valid here: {short_reason(rows[~valid], name)}"
         ax.plot(
             x,
             np.where(valid, np.nan, value),
@@ -159,12 +172,27 @@ def _draw_bound(ax: Axes, rows: pd.DataFrame, axis: str, name: str) -> None:
         )
 
 
+def _draw_risk_bounds(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
+    """Draw bounds of one's own that hold with probability 1 - delta, where smallest."""
+    for name, bound in RISK_BOUNDS.items():
+        smallest = rows["high_probability_name"].eq(name)
+        if bound.drawn == "always" and smallest.any():
+            ax.plot(
+                rows[axis],
+                rows["high_probability"].where(smallest),
+                color=bound.look.colour,
+                linestyle=bound.look.line,
+                linewidth=1.5,
+                label=f"{bound.label}, with probability 1 {MINUS} δ",
+            )
+
+
 def _note(rows: pd.DataFrame, axis: str, name: str) -> str:
     """Return what is to be said of a bound that is off the scale."""
     valid, x = is_valid(rows, name), numbers(rows, axis)
     measured = rows["value"].where(rows["value"] > 0)
     ratios = numbers(rows, name) / measured.to_numpy(float)
-    text = BOUND_LOOKS[name].name
+    text = tabled_bounds()[name].label
     if np.isfinite(ratios).any():
         low, high = np.nanmin(ratios), np.nanmax(ratios)
         ends = dict.fromkeys(f"{float(f'{ratio:.2g}'):g}" for ratio in (low, high))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leml_theory.sweep.frame import BOUNDS
+from leml_theory.sweep.frame import bounds_in
 
 AXIS_NAMES = {
     "n": "number of points n",
@@ -88,7 +88,8 @@ class Panel:
     title : str
         The finding.
     bounds : tuple of str, optional
-        Bounds drawn as lines; by default Theorem 3 and the best of the trace ball's others.
+        Bounds drawn as lines; by default Theorem 3 and the best of the trace ball's others.  Bounds
+        of the user's own are drawn in any case.
     noted : tuple of str
         Bounds that would squeeze the data, told in a line under the panel.
     guides, marks : tuple of Guide, callable
@@ -150,9 +151,8 @@ class Panel:
 def _times_root_n(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with values and bounds multiplied by sqrt(n)."""
     factor = np.sqrt(rows["n"].astype(float))
-    return rows.assign(
-        **{name: rows[name] * factor for name in ("value", "stderr", "predicted", *BOUNDS)}
-    )
+    scaled = ("value", "stderr", "predicted", "high_probability", *bounds_in(rows))
+    return rows.assign(**{name: rows[name] * factor for name in scaled})
 
 
 def _radius(rows: pd.DataFrame) -> str:

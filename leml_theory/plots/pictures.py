@@ -1,4 +1,4 @@
-"""One call a picture, each taking the results frame."""
+"""The pictures, each drawn from the results frame by one call."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from leml_theory.plots.panel import AXIS_NAMES, Panel, regimes, varies
 from leml_theory.plots.style import picture_style
 from leml_theory.plots.validity import above
 from leml_theory.sweep.experiments import EXPERIMENTS, Experiment
-from leml_theory.sweep.frame import BOUNDS, comparisons
+from leml_theory.sweep.experiments.custom import GRID
+from leml_theory.sweep.frame import comparisons
 
-GRID = "grid"
 _QUANTITIES = ("rademacher average", "supremum deviation", "excess risk", "generalisation gap")
 _MOST_PANELS = 12
 _NEEDED = [
     "experiment", "series", "quantity", "ball", "law", "n", "d", "L", "s", "P", "radius",
-    "radius_factor", "value", "stderr", "predicted", "signal", "delta", "refused",
-    *(column for name in BOUNDS for column in (name, f"{name}_valid")),
+    "radius_factor", "value", "stderr", "predicted", "signal", "delta", "high_probability",
+    "high_probability_name", "failures",
+    "theorem_3", "theorem_3_valid",
 ]  # fmt: skip
 
 
 def plot_experiment(frame: pd.DataFrame, experiment: str) -> Figure:
-    """Draw the picture of one experiment, a panel a series.
+    """Draw the picture of one experiment, with a panel for every series.
 
     Measured values with error bars stand beside the sharp prediction and the bounds; a bound is a
     plain line only where it is valid, and greyed and named where it is not.
@@ -39,17 +40,16 @@ def plot_experiment(frame: pd.DataFrame, experiment: str) -> Figure:
     frame : DataFrame
         The results frame, from `results_frame` or read from results.csv.
     experiment : str
-        'X1' to 'X11', or 'grid' for a grid from the command line.
+        'X1' to 'X11', 'grid' for a grid from the command line, or an experiment of your own.
 
     Returns
     -------
     Figure
         Of matplotlib, tied to no window; `save_figure` writes it.
     """
-    one_of(experiment, "experiment", [*PICTURES, GRID])
+    one_of(experiment, "experiment", [*PICTURES, GRID, *EXPERIMENTS, *set(frame["experiment"])])
     _check(frame, [experiment])
-    picture = _grid(frame) if experiment == GRID else PICTURES[experiment]
-    return _draw(frame, picture)
+    return _draw(frame, _picture(frame, experiment))
 
 
 def plot_risk_against_n(frame: pd.DataFrame) -> Figure:
@@ -99,7 +99,7 @@ def plot_series(
         Where to draw; by default on a new figure.
     """
     _check(frame, [experiment])
-    picture = _grid(frame) if experiment == GRID else PICTURES[experiment]
+    picture = _picture(frame, experiment)
     known = {name: panel for panel in picture.panels for name in panel.series}
     one_of(series, "series", list(known))
     panel = known[series]
@@ -148,25 +148,32 @@ def _fails(experiment: Experiment, frame: pd.DataFrame) -> bool:
     return "fails" in verdicts
 
 
-def _grid(frame: pd.DataFrame) -> Picture:
-    """Return the picture of a grid of the user's: a panel a series and quantity."""
-    rows = frame[frame["experiment"] == GRID]
+def _picture(frame: pd.DataFrame, experiment: str) -> Picture:
+    """Return the picture of an experiment, made up for one of the user's own."""
+    return PICTURES.get(experiment) or _default(frame, experiment)
+
+
+def _default(frame: pd.DataFrame, experiment: str) -> Picture:
+    """Return a picture with a panel for every series and quantity of an experiment."""
+    rows = frame[frame["experiment"] == experiment]
     panels = [
         Panel(
-            GRID,
+            experiment,
             (str(series),),
             _axis(part),
             str(series),
             str(quantity),
             marks=regimes if quantity == "excess risk" else lambda _: {},
         )
-        for quantity in _QUANTITIES
+        for quantity in dict.fromkeys((*_QUANTITIES, *rows["quantity"]))
         for series, part in rows[rows["quantity"] == quantity].groupby("series", sort=False)
     ]
     left_out = len(panels) - _MOST_PANELS
     remark = f"{left_out} more panels left out: draw them by `plot_series`." if left_out > 0 else ""
     columns = 1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else 3
-    return Picture("Your grid beside the bounds", tuple(panels[:_MOST_PANELS]), remark, columns)
+    known = EXPERIMENTS.get(experiment)
+    finding = known.title if known else f"Your {experiment} beside the bounds"
+    return Picture(finding, tuple(panels[:_MOST_PANELS]), remark, columns)
 
 
 def _axis(rows: pd.DataFrame) -> str:

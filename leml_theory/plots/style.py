@@ -1,4 +1,4 @@
-"""How pictures look: one marker and line style a ball, one line style a bound; saving them."""
+"""How pictures look: a marker and a line style for every ball; saving them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 import matplotlib
 import seaborn
 from matplotlib.figure import Figure
+
+from leml_theory.bounds.bound import Line
 
 DPI = 150
 GREY = "0.6"
@@ -45,7 +47,7 @@ class Look:
     marker: str
     face: str
     size: float
-    line: str | tuple[int, tuple[float, ...]]
+    line: Line
 
     def marks(self, scale: float = 1.0) -> dict[str, Any]:
         """Return the arguments by which matplotlib draws the marker."""
@@ -63,30 +65,6 @@ LOOKS = {
     "frobenius": Look("Frobenius", "ball", _ORANGE, "s", "none", 7.2, (0, (5, 2))),
     "leml": Look("rank-k LEML", "fit", "0.25", "x", "0.25", 5.5, (0, (1, 1.5))),
     "pooled": Look("pooled", "oracle", _GREEN, "^", "#9ad3b3", 6.0, (0, (4, 1.5, 1, 1.5))),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class BoundLook:
-    """The name of a bound for humans, and its line where it is valid.
-
-    Bounds of the trace ball alone have a shade of its colour, and say so.
-    """
-
-    name: str
-    line: str | tuple[int, tuple[float, ...]] = (0, (7, 2, 1.5, 2))
-    colour: str = "#3c5f8f"
-
-
-BOUND_LOOKS = {
-    "theorem_3": BoundLook("Theorem 3, both balls", "-", "black"),
-    "chevet": BoundLook("Chevet (Gaussian), trace ball"),
-    "rademacher_chevet": BoundLook("Chevet (Rademacher), trace ball"),
-    "matrix_bernstein": BoundLook("matrix Bernstein, trace ball"),
-    "sub_gaussian_net": BoundLook("sub-Gaussian net, trace ball"),
-    "paper_route": BoundLook("Theorem 4/6, paper's constants", (0, (10, 3)), "#16365f"),
-    "theorem_3_as_printed": BoundLook("Theorem 3 as printed", (0, (3, 1)), "black"),
-    "paper_route_as_printed": BoundLook("Theorem 4/6 as printed", (0, (10, 3)), "#16365f"),
 }
 
 

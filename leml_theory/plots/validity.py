@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leml_theory.bounds import FailedAssumption, failures_from_json, tabled_bounds
 from leml_theory.plots.ticks import number
-from leml_theory.sweep.frame import BOUNDS
+from leml_theory.sweep.frame import bounds_in
 from leml_theory.sweep.rates import exceeds, family_t
-
-# Bounds of the trace ball that replace the paper's constants by smaller ones.
-FAMILY = ("chevet", "rademacher_chevet", "matrix_bernstein", "sub_gaussian_net")
-
-_NUMBER = re.compile(r"\d+\.?\d*(?:e[+-]?\d+)?")
 
 
 def is_valid(rows: pd.DataFrame, bound: str) -> NDArray[np.bool_]:
@@ -26,51 +19,37 @@ def is_valid(rows: pd.DataFrame, bound: str) -> NDArray[np.bool_]:
     return valid
 
 
-def refusals(refused: object, bound: str) -> list[str]:
-    """Return the assumptions of `bound` that fail, from one value of the column `refused`."""
-    if not isinstance(refused, str) or not refused:
-        return []
-    # A sentence may hold '; ' itself: cut only where the name of a bound follows.
-    names = "|".join(sorted(BOUNDS, key=len, reverse=True))
-    starts = [m.start() for m in re.finditer(rf"(?:(?<=^)|(?<=; ))(?:{names})\b", refused)]
-    parts = [refused[a:b].rstrip("; ") for a, b in pairwise([*starts, len(refused)])]
-    own = [part for part in parts if part.split(" ", 1)[0] == bound]
-    return [part.removeprefix(f"{bound} ").removeprefix(f"{bound} ") for part in own]
-
-
 def short_reason(rows: pd.DataFrame, bound: str) -> str:
     """Return in a few words why `bound` is not valid on some of `rows`.
 
     What is the case ('here n = 32') is left out, since the axis shows it; of conditions that differ
-    in their numbers alone the range of numbers is given.
+    in their number alone the range of numbers is given.
     """
-    texts = [_needed(text) for refused in rows["refused"] for text in refusals(refused, bound)]
-    groups: dict[str, list[str]] = {}
-    for text in dict.fromkeys(texts):
-        groups.setdefault(_NUMBER.sub("#", text), []).append(text)
+    failures = [f for text in rows["failures"] for f in failures_from_json(text, bound)]
+    groups: dict[str, list[FailedAssumption]] = {}
+    for failure in failures:
+        groups.setdefault(failure.needs, []).append(failure)
     text = "; ".join(_ranged(group) for group in groups.values()) or "no reason recorded"
     return text.replace(">=", "≥").replace("<=", "≤").replace("^2", "²")
 
 
-def _needed(text: str) -> str:
-    """Return what a refusal asks for, without what is the case here."""
-    return re.split(r", here | at p = ", text)[0].strip()
-
-
-def _ranged(texts: list[str]) -> str:
-    """Return one text for conditions that differ in one number: its range, shortened."""
-    spread = sorted({float(found[-1]) for text in texts if (found := _NUMBER.findall(text))})
-    if not spread:
-        return texts[0]
-    if len(spread) == 1:
-        return _NUMBER.sub(lambda found: _short(float(found[0])), texts[0])
-    ends = f"{_short(spread[0])} to {_short(spread[-1])}"
-    return ends.join(texts[0].rsplit(_NUMBER.findall(texts[0])[-1], 1))
+def _ranged(failures: list[FailedAssumption]) -> str:
+    """Return what one kind of failure needs, with the range of its number where it has one."""
+    needs = failures[0].needs
+    spread = sorted({f.number for f in failures if f.number is not None})
+    ends = dict.fromkeys(_short(value) for value in (spread[0], spread[-1])) if spread else {}
+    return needs.format(" to ".join(ends)) if ends else needs
 
 
 def _short(value: float) -> str:
     """Return a number in three digits, or as a whole number where that is short enough."""
     return f"{value:.0f}" if 100 <= value < 1e5 else number(value)
+
+
+def drawn_bounds(rows: pd.DataFrame, drawn: str) -> list[str]:
+    """Return the bounds of the frame that are drawn 'always', 'if best' or 'if asked'."""
+    bounds = tabled_bounds()
+    return [name for name in bounds_in(rows) if bounds[name].drawn == drawn]
 
 
 def best_of_family(rows: pd.DataFrame) -> str:
@@ -81,12 +60,13 @@ def best_of_family(rows: pd.DataFrame) -> str:
         size = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
         return int(is_valid(rows, name).sum()), -size
 
-    return max(FAMILY, key=merit)
+    return max(drawn_bounds(rows, "if best"), key=merit)
 
 
 def best_valid(rows: pd.DataFrame) -> NDArray[np.float64]:
     """Return the smallest valid bound of every row, NaN where there is none."""
-    table = [np.where(is_valid(rows, name), rows[name].to_numpy(float), np.inf) for name in BOUNDS]
+    names = bounds_in(rows)
+    table = [np.where(is_valid(rows, name), rows[name].to_numpy(float), np.inf) for name in names]
     smallest = np.min(table, axis=0)
     return np.where(np.isfinite(smallest), smallest, np.nan)
 

@@ -54,6 +54,7 @@ def plain_value(value: Any, name: str) -> Any:
 
 
 def _plain_name(key: Any, name: str) -> str:
+    """Return the name of a value, which must be a text."""
     if type(key) is not str:
         raise TypeError(f"The names in `{name}` must be texts, got {key!r} ({type(key).__name__}).")
     _check_text(key, name)
@@ -117,6 +118,7 @@ class Cell:
 
 
 def _checked_kind(kind: Any) -> str:
+    """Return the name of a measurement, which must be a text."""
     if type(kind) is not str or not kind:
         raise TypeError(f"`kind` must be the name of a measurement, got {kind!r}.")
     _check_text(kind, "kind")
@@ -124,6 +126,7 @@ def _checked_kind(kind: Any) -> str:
 
 
 def _checked_parameters(parameters: Any) -> Any:
+    """Return a copy of the parameters made of JSON's types only."""
     if not isinstance(parameters, Mapping):
         raise TypeError(
             f"`parameters` must map names to values, got {parameters!r} "
@@ -133,6 +136,7 @@ def _checked_parameters(parameters: Any) -> Any:
 
 
 def _checked_seed(seed: Any) -> int:
+    """Return a seed as an int, which must be a whole number not below zero."""
     plain = plain_scalar(seed, "seed")
     if type(plain) is not int:
         raise TypeError(f"`seed` must be a whole number, got {seed!r} ({type(seed).__name__}).")

@@ -1,7 +1,7 @@
 """The store: a folder that keeps the results of one grid, whatever happens to the run.
 
     manifest.json   what grid and seed the folder belongs to; written once
-    shards/*.jsonl  one result a line; each process appends to a file of its own
+    shards/*.jsonl  one result per line; each process appends to a file of its own
     lock            held by the run that is writing, released by the system when it ends or dies
 
 Reading executes nothing: everything is JSON.
@@ -10,8 +10,6 @@ Reading executes nothing: everything is JSON.
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import hashlib
 import json
 import math
@@ -24,11 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from leml_theory.runs.cells import SCHEMA, Cell, Scalar, canonical_json, plain_scalar, plain_value
+from safe_files import LockedError, disk_error_text, locked, sync_folder, write_text
 
 __all__ = [
     "ELSEWHERE",
-    "MANIFEST",
-    "MANIFEST_ASIDE",
     "Manifest",
     "Record",
     "Result",
@@ -37,11 +34,7 @@ __all__ = [
     "Store",
     "StoreError",
     "checked_records",
-    "disk_error",
-    "read_manifest",
     "read_shard",
-    "sync_folder",
-    "write_manifest",
 ]
 
 Record = dict[str, Scalar]
@@ -49,28 +42,18 @@ Record = dict[str, Scalar]
 _HEAD, _MIDDLE, _TAIL = b'{"checksum":"', b'","result":', b"}"
 _PAYLOAD = len(_HEAD) + 64 + len(_MIDDLE)  # 64 hexadecimal digits of SHA-256
 
-_REMEDIES = {
-    errno.ENOSPC: "The disk is full: free space and run the same command again.",
-    errno.EDQUOT: "Your disk quota is used up: free space and run the same command again.",
-    errno.EFBIG: "A limit on file sizes was met (`ulimit -f`): raise it and run the same command "
-    "again.",
-    errno.EACCES: "Choose a folder that you may write to.",
-    errno.EPERM: "Choose a folder that you may write to.",
-    errno.EROFS: "Choose a folder that can be written to.",
-}
+_MANIFEST = "manifest.json"
+_SHARDS, _LOCK = "shards", "lock"
+ELSEWHERE = "Choose another folder, or move this one away"
+_REMOVE_LINE = (
+    "Delete that line, or that file, and run the same command again: only what was in it is "
+    "measured anew."
+)
+_CONFLICT = "contradicts an earlier line, as if two versions of the program had written them"
 
 
 class StoreError(RuntimeError):
     """A folder of results cannot be used; the message says why and what to do."""
-
-
-def disk_error(action: str, error: OSError) -> StoreError:
-    """Return the StoreError for a system call that failed, with what the user can do about it."""
-    remedy = _REMEDIES.get(
-        error.errno or 0,
-        "Check the disk and run the same command again.",
-    )
-    return StoreError(f"Could not {action}: {error.strerror or error}. {remedy}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +91,7 @@ def checked_records(records: Any) -> list[Record]:
 
 
 def _checked_record(record: Any, place: str) -> Record:
+    """Return a record of plain scalars, or say which one cannot be stored."""
     if not isinstance(record, Mapping) or not all(type(name) is str for name in record):
         raise TypeError(f"`{place}` must map texts to scalars, got {record!r}.")
     return {
@@ -124,12 +108,14 @@ def _encoded(value: Scalar) -> Any:
 
 
 def _decoded(value: Any) -> Scalar:
+    """Return a scalar that `_encoded` wrote."""
     if isinstance(value, dict):
         return float(struct.unpack(">d", bytes.fromhex(value["float64"]))[0])
     return value  # type: ignore[no-any-return]
 
 
 def _decoded_records(records: list[dict[str, Any]]) -> list[Record]:
+    """Return records that `_encoded` wrote."""
     return [{name: _decoded(value) for name, value in record.items()} for record in records]
 
 
@@ -142,11 +128,12 @@ def read_shard(path: Path) -> list[Result | ValueError]:
     try:
         lines = path.read_bytes().split(b"\n")[:-1]
     except OSError as error:
-        raise disk_error(f"read `{path}`", error) from error
+        raise StoreError(disk_error_text(f"read `{path}`", error)) from error
     return [_result_or_error(line) for line in lines]
 
 
 def _result_or_error(line: bytes) -> Result | ValueError:
+    """Return the result that a line holds, or why it holds none."""
     try:
         return Result.from_line(line)
     except ValueError as error:
@@ -168,9 +155,10 @@ class Shard:
             self._write(line)
         except OSError as error:
             self.close()  # A torn line may end this file: what comes next goes to another one.
-            raise disk_error(f"write to `{self._path}`", error) from error
+            raise StoreError(disk_error_text(f"write to `{self._path}`", error)) from error
 
     def _write(self, line: bytes) -> None:
+        """Write a line to the file of this process, and wait until the disk has it."""
         if self._descriptor is None:
             self._path = self._folder / f"{os.getpid()}-{secrets.token_hex(8)}.jsonl"
             self._descriptor = _new_file(self._path)
@@ -190,22 +178,11 @@ class Shard:
 def _new_file(path: Path) -> int:
     """Open a file that did not exist, its folder entry safe on disk."""
     path.parent.mkdir(exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+    flags |= getattr(os, "O_BINARY", 0)  # or Windows would end lines in another way
+    descriptor = os.open(path, flags, 0o666)
     sync_folder(path.parent)
     return descriptor
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the disk knows the names in `folder`."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-MANIFEST, MANIFEST_ASIDE = "manifest.json", "manifest.json.new"
-ELSEWHERE = "Choose another folder, or move this one away"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,27 +236,22 @@ class Manifest:
 
 
 def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """Return in which words two descriptions differ, in brackets."""
     names = sorted(name for name in found.keys() | wanted if found.get(name) != wanted.get(name))
     said = [f"{name} {found.get(name)!r} there, {wanted.get(name)!r} here" for name in names]
     return f" ({'; '.join(said)})" if said else ""
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest aside, then move it into place, so that it is there whole or not."""
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest, which is there whole or not at all."""
     content = asdict(manifest)
     content["checksum"] = _checksum(content)
-    aside = folder / MANIFEST_ASIDE
-    with open(aside, "w", encoding="ascii") as file:
-        file.write(json.dumps(content, indent=2) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, folder / MANIFEST)
-    sync_folder(folder)
+    write_text(folder / _MANIFEST, json.dumps(content, indent=2) + "\n")
 
 
-def read_manifest(folder: Path) -> Manifest:
+def _read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a folder; StoreError if there is none or it is not as written."""
-    path = folder / MANIFEST
+    path = folder / _MANIFEST
     try:
         content = json.loads(path.read_bytes())
         checksum = content.pop("checksum")
@@ -289,7 +261,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"`{folder}` holds no results: it has no `{path.name}`. Name a folder that a run made."
         ) from None
     except OSError as error:
-        raise disk_error(f"read `{path}`", error) from error
+        raise StoreError(disk_error_text(f"read `{path}`", error)) from error
     except (ValueError, TypeError, AttributeError, KeyError):
         raise StoreError(f"`{path}` is damaged or of another program. {ELSEWHERE}.") from None
     if checksum != _checksum(content):
@@ -298,15 +270,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the content of a manifest."""
     return hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
-
-
-_SHARDS, _LOCK = "shards", "lock"
-_REMOVE_LINE = (
-    "Delete that line, or that file, and run the same command again: only what was in it is "
-    "measured anew."
-)
-_CONFLICT = "contradicts an earlier line, as if two versions of the program had written them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,9 +304,9 @@ class Store:
             schema. Nothing in it has been changed then.
         """
         path, wanted = Path(folder), Manifest.of(cells, description)
-        if not os.path.exists(path / MANIFEST):
+        if not os.path.exists(path / _MANIFEST):
             _make(path, wanted)
-        found = read_manifest(path)
+        found = _read_manifest(path)
         if differences := found.differences(wanted):
             raise StoreError(
                 f"`{path}` holds other results: {'; '.join(differences)}. {ELSEWHERE}."
@@ -351,7 +316,7 @@ class Store:
     @classmethod
     def open(cls, folder: str | Path) -> Store:
         """Open a folder of results to read it; StoreError if it is none."""
-        return cls(Path(folder), read_manifest(Path(folder)))
+        return cls(Path(folder), _read_manifest(Path(folder)))
 
     def load(self) -> dict[str, list[Record]]:
         """Return the records of every stored cell by its key, sorted by key.
@@ -404,59 +369,58 @@ def _same(first: Result, second: Result) -> bool:
 
 
 def _bits(result: Result) -> bytes:
+    """Return what must be equal in two results of one cell: all but the time."""
     return Result(result.key, result.records, 0.0).to_line()
 
 
 def _make(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest of a new folder, aside first, while no other run does the same."""
+    """Write the manifest of a new folder while no other run does the same."""
     _check_vacant(folder)
     try:
         (folder / _SHARDS).mkdir(parents=True, exist_ok=True)
         with _locked(folder):
-            if not os.path.exists(folder / MANIFEST):
-                write_manifest(folder, manifest)
+            if not os.path.exists(folder / _MANIFEST):
+                _write_manifest(folder, manifest)
     except OSError as error:
-        raise disk_error(f"make the folder `{folder}`", error) from error
+        raise StoreError(disk_error_text(f"make the folder `{folder}`", error)) from error
 
 
 def _check_vacant(folder: Path) -> None:
     """Refuse a file, and a folder with anything but what a killed start can leave behind."""
     try:
-        present = set(os.listdir(folder))
+        present = os.listdir(folder)
     except FileNotFoundError:
         return
     except NotADirectoryError:
         raise StoreError(f"`{folder}` is not a folder. Choose another name.") from None
     except OSError as error:
-        raise disk_error(f"look into `{folder}`", error) from error
-    if strange := sorted(present - {MANIFEST_ASIDE, _SHARDS, _LOCK}):
+        raise StoreError(disk_error_text(f"look into `{folder}`", error)) from error
+    if strange := sorted(name for name in present if not _is_left_by_a_kill(name)):
         raise StoreError(
             f"`{folder}` holds other things (`{strange[0]}`) and no results. {ELSEWHERE}."
         )
     if any((folder / _SHARDS).glob("*")):
-        raise StoreError(f"`{folder}` has lost its `{MANIFEST}`. {ELSEWHERE}.")
+        raise StoreError(f"`{folder}` has lost its `{_MANIFEST}`. {ELSEWHERE}.")
+
+
+def _is_left_by_a_kill(name: str) -> bool:
+    """Return whether a start that was killed can have left a file of that name."""
+    known = (_SHARDS, _LOCK, f"{_MANIFEST}.new")  # the last is that of version 0.1.0
+    return name in known or name.startswith(f".{_MANIFEST}.")
 
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    try:
-        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise disk_error(f"write in `{folder}`", error) from error
-    try:
-        _take_lock(descriptor, folder)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _take_lock(descriptor: int, folder: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES):
+    """Keep other runs out of the folder; errors of what is done meanwhile pass unchanged."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(locked(folder / _LOCK))
+        except LockedError:
             raise StoreError(
                 f"Another run is writing to `{folder}`. Wait until it has ended, or choose another "
                 "folder."
             ) from None
-        raise disk_error(f"lock `{folder}` (does its disk support locks?)", error) from error
+        except OSError as error:
+            action = f"lock `{folder}` (does its disk support locks?)"
+            raise StoreError(disk_error_text(action, error)) from error
+        yield

@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import io
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,9 +16,18 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from leml_theory.runs.cells import Cell
-from leml_theory.runs.runner import RunError, execute
-from leml_theory.runs.store import Store, StoreError
+from command_line import (
+    add_jobs,
+    add_seed,
+    numbers,
+    page_parser,
+    run_command,
+    whole_number,
+    whole_numbers,
+    words,
+)
+from leml_theory.plugins import check_plugins, load_plugins, measure_with
+from leml_theory.runs import Cell, RunError, Store, StoreError, execute
 from leml_theory.sweep.experiments import EXPERIMENTS, Experiment, Planned
 from leml_theory.sweep.experiments.custom import AXES, WORLDS, Grid
 from leml_theory.sweep.frame import results_frame
@@ -33,6 +41,7 @@ from leml_theory.sweep.report import (
     versions,
 )
 from leml_theory.worlds import LAWS
+from safe_files import disk_error_text, write_text
 
 _DESCRIPTION = """\
 Draw synthetic worlds, minimise empirical risks over the trace ball and the Frobenius ball, and plot
@@ -50,116 +59,84 @@ examples:
   python -m leml_theory.sweep --only X3,X4                 two experiments
   python -m leml_theory.sweep --n 256,1024,4096 --d 32 --L 8,64 --world shared --out mine
                                                            a grid of your own
+  python -m leml_theory.sweep --plugin mine.py --only MINE --out mine
+                                                           an experiment of your own
 
 A killed run goes on where it was when the same command is given again.  The output folder holds
-results.csv (one row a cell and quantity), summary.json and the pictures as PNG and SVG.
+results.csv (one row per cell and quantity), summary.json and the pictures as PNG and SVG.
 Exit status: 0 all is well, 1 a bound is violated or a check fails, 2 wrong usage or folder.
 """
-
-
 _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
+    work = partial(_work, arguments)
+    return run_command("sweep", work, unusable=(StoreError,), failed=(RunError,))
+
+
+def _work(arguments: Sequence[str] | None) -> int:
+    """Load the plugins, which add to what options may name, then do what the options say."""
+    first = argparse.ArgumentParser(add_help=False)
+    _add_plugin(first)
+    plugins = load_plugins(first.parse_known_args(arguments)[0].plugin)
     options = _parser().parse_args(arguments)
+    options.plugins = plugins
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "run": _run,
         "plot": _plot,
         "status": _status,
     }
-    try:
-        return commands[options.command](options)
-    except BrokenPipeError:  # the reader has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (ValueError, TypeError, OSError, StoreError) as error:
-        print(f"sweep: {error}", file=sys.stderr)
-        return 2
-    except RunError as error:
-        print(f"sweep: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt as stop:
-        print(f"sweep: {stop}", file=sys.stderr)
-        return 130
+    return commands[options.command](options)
+
+
+def _add_plugin(parser: argparse.ArgumentParser) -> None:
+    """Add ``--plugin FILE``, which may be given several times."""
+    text = "Python file that registers laws, losses, labels, bounds or experiments; may be repeated"
+    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help=text)
 
 
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    parser = argparse.ArgumentParser(
-        prog="python -m leml_theory.sweep",
-        description=_DESCRIPTION,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = page_parser("leml_theory.sweep", _DESCRIPTION, _EPILOGUE)
     parser.add_argument("command", nargs="?", default="run", choices=("run", "plot", "status"))
     parser.add_argument("--preset", default="quick", choices=("quick", "paper"), help="grid sizes")
     parser.add_argument("--only", type=_ids, metavar="IDS", help="experiments, such as X1,X3")
     parser.add_argument("--out", default="results/sweep", metavar="DIR", help="output folder")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all randomness")
-    parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="worker processes"
-    )
+    add_seed(parser)
+    add_jobs(parser)
+    _add_plugin(parser)
     grid = parser.add_argument_group(
         "a grid of your own",
         "Values separated by commas; every combination is measured instead of the experiments.",
     )
-    grid.add_argument("--n", type=_whole, metavar="N,...", help="points (default 256,1024,4096)")
-    grid.add_argument("--d", type=_whole, metavar="D,...", help="features (default 32)")
-    grid.add_argument("--L", type=_whole, metavar="L,...", help="labels (default 32)")
-    grid.add_argument("--s", type=_whole, metavar="S,...", help="labels seen a point (default 1)")
-    grid.add_argument(
-        "--skew", type=_words, metavar="P,...", help="uniform, heavy:SHARE or zipf:EXPONENT"
-    )
-    grid.add_argument(
-        "--radius",
-        type=_numbers,
-        metavar="R,...",
-        help="radius of the ball (default 1), in units of the true Z's norm where there is one",
-    )
-    grid.add_argument("--law", choices=sorted(LAWS), help="features (default gaussian)")
-    grid.add_argument("--world", choices=list(WORLDS), help="labels and risk (default averages)")
-    grid.add_argument("--draws", type=int, metavar="T", help="draws a cell (default 50)")
+    _add_grid(grid.add_argument)
     return parser
 
 
-def _words(text: str) -> list[str]:
-    """Return the words of a comma-separated list."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        raise argparse.ArgumentTypeError(f"expected values separated by commas, got {text!r}")
-    return list(dict.fromkeys(words))
-
-
-def _whole(text: str) -> list[int]:
-    """Return the positive whole numbers of a comma-separated list."""
-    try:
-        numbers = [int(word) for word in _words(text)]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected whole numbers, got {text!r}") from None
-    if not all(1 <= number <= _LARGEST for number in numbers):
-        raise argparse.ArgumentTypeError(
-            f"expected whole numbers of at least 1 and at most 2^60, got {text!r}"
-        )
-    return numbers
-
-
-def _numbers(text: str) -> list[float]:
-    """Return the positive numbers of a comma-separated list."""
-    try:
-        numbers = [float(word) for word in _words(text)]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected numbers, got {text!r}") from None
-    if not all(1e-6 <= number <= 1e6 for number in numbers):
-        raise argparse.ArgumentTypeError(
-            f"expected positive numbers between 1e-6 and 1e6, got {text!r}"
-        )
-    return numbers
+def _add_grid(add: Callable[..., object]) -> None:
+    """Add the axes of a grid of one's own."""
+    sizes = whole_numbers(1, _LARGEST)
+    add("--n", type=sizes, metavar="N,...", help="points (default 256,1024,4096)")
+    add("--d", type=sizes, metavar="D,...", help="features (default 32)")
+    add("--L", type=sizes, metavar="L,...", help="labels (default 32)")
+    add("--s", type=sizes, metavar="S,...", help="labels seen per point (default 1)")
+    add("--skew", type=words, metavar="P,...", help="uniform, heavy:SHARE or zipf:EXPONENT")
+    add(
+        "--radius",
+        type=numbers(1e-6, 1e6),
+        metavar="R,...",
+        help="radius of the ball (default 1), in units of the true Z's norm where there is one",
+    )
+    add("--law", choices=sorted(LAWS), help="features (default gaussian)")
+    add("--world", choices=list(WORLDS), help="labels and risk (default averages)")
+    add("--draws", type=whole_number(), metavar="T", help="draws per cell (default 50)")
 
 
 def _ids(text: str) -> list[str]:
     """Return experiment ids, in the order of the experiments."""
-    wanted = {word.upper() for word in _words(text)}
+    known = {name.upper(): name for name in EXPERIMENTS}
+    wanted = {known.get(word.upper(), word) for word in words(text)}
     if strange := sorted(wanted - set(EXPERIMENTS)):
         raise argparse.ArgumentTypeError(
             f"no experiment {', '.join(strange)}; there are {', '.join(EXPERIMENTS)}"
@@ -193,16 +170,17 @@ def _experiments(options: argparse.Namespace) -> list[Experiment]:
 
 def _run(options: argparse.Namespace) -> int:
     """Measure what is missing, then write tables and pictures."""
-    from leml_theory.measurements import measure
-
     experiments = _experiments(options)
     plans = {experiment.id: experiment.plan(options.preset) for experiment in experiments}
     cells = _cells(plans, options.seed)
     description = {"preset": options.preset, "experiments": list(plans)}
     description["version"] = versions()["leml-theory"]
+    if options.plugins:
+        description["plugins"] = [plugin.record for plugin in options.plugins]
     store = Store.create(options.out, cells, description=description)
+    check_plugins(store, options.plugins)
     print(f"{len(cells)} cells in {options.out}, {options.jobs} processes", file=sys.stderr)
-    execute(cells, store, jobs=options.jobs, measure=measure)
+    execute(cells, store, jobs=options.jobs, measure=partial(measure_with, options.plugins))
     frame = results_frame(plans, options.seed, store.load())
     summary = summarise(frame, experiments)
     run = {"seed": options.seed, "cells": len(cells), "seconds": store.status().seconds}
@@ -221,14 +199,12 @@ def _cells(plans: dict[str, list[Planned]], seed: int) -> list[Cell]:
 
 
 def _write(out: str, frame: pd.DataFrame, summary: Summary, run: dict[str, Any]) -> None:
-    """Write results.csv and summary.json, each aside first and then moved into place."""
+    """Write results.csv and summary.json."""
     table = frame.to_csv(index=False)
     run = {**run, "results_sha256": _digest(table.encode())}
     for name, text in {"results.csv": table, "summary.json": summary_json(summary, run)}.items():
         with _writing(out):
-            aside = Path(out, f"{name}.new")
-            aside.write_text(text, encoding="utf-8")
-            aside.replace(Path(out, name))
+            write_text(Path(out, name), text)
 
 
 def _digest(content: bytes) -> str:
@@ -242,10 +218,8 @@ def _writing(out: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(
-            f"Could not write into `{out}` ({error}). What was measured is safe; make room there "
-            "and run the same command again."
-        ) from error
+        text = disk_error_text(f"write into `{out}`", error)
+        raise StoreError(f"{text} What was measured is safe.") from error
 
 
 def _draw(out: str, ids: Sequence[str], frame: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""The results frame: one row a cell and quantity, with every bound and its validity."""
+"""The results frame: one row per cell and quantity, with every bound and its validity."""
 
 from __future__ import annotations
 
@@ -11,26 +11,19 @@ import pandas as pd
 from leml_solver import LOSSES
 from leml_theory.bounds import (
     BALLS,
-    COMPLEXITY_BOUNDS,
     BoundValue,
     RiskSetting,
     Setting,
     expectation_bound,
-    paper_route_as_printed,
-    theorem_3_as_printed,
+    failures_to_json,
+    tabled_bounds,
 )
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
 from leml_theory.sweep.rates import LEVEL, exceedance_test, exceeds, family_t
-from leml_theory.worlds import LAWS, feature_law, observation_of
+from leml_theory.worlds import LAWS, feature_law, label_bound, observation_of
 
 Row = dict[str, Any]
-
-BOUNDS = {
-    **COMPLEXITY_BOUNDS,
-    "theorem_3_as_printed": theorem_3_as_printed,
-    "paper_route_as_printed": paper_route_as_printed,
-}
 
 _FIRST = [
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s", "skew",
@@ -38,8 +31,17 @@ _FIRST = [
     "signal", "delta", "high_probability",
     "high_probability_name", "exceedances",
 ]  # fmt: skip
-COLUMNS = [*_FIRST, *(c for name in BOUNDS for c in (name, f"{name}_valid")), "refused"]
 _SCALES_WITH_RADIUS = ("value", "stderr", "predicted", "radius", "high_probability")
+
+
+def columns() -> list[str]:
+    """Return the columns of the frame; every bound has one for its value and one for its validity.
+
+    `refused` tells the failed assumptions in words, `failures` holds them as JSON
+    (`failures_from_json` reads them back).
+    """
+    bounds = (column for name in tabled_bounds() for column in (name, f"{name}_valid"))
+    return [*_FIRST, *bounds, "refused", "failures"]
 
 
 def results_frame(
@@ -62,7 +64,7 @@ def results_frame(
         for planned in plan
         for result in results.get(Cell(planned.kind, planned.parameters, seed).key, [])
     ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=columns())
 
 
 def _row(experiment: str, planned: Planned, result: Row) -> Row:
@@ -76,10 +78,9 @@ def _row(experiment: str, planned: Planned, result: Row) -> Row:
         row[name] = bound.value if math.isfinite(bound.value) else math.nan
         row[f"{name}_valid"] = bound.valid
     row["refused"] = "; ".join(
-        f"{name} {text.removeprefix(f'{name} ')}"
-        for name, bound in bounds.items()
-        for text in bound.failures
+        f"{name} {failure.sentence}" for name, bound in bounds.items() for failure in bound.failures
     )
+    row["failures"] = failures_to_json({name: bound.failures for name, bound in bounds.items()})
     return row
 
 
@@ -95,7 +96,7 @@ def _bounds(row: Row) -> dict[str, BoundValue]:
         radius=row["radius"],
         ball=ball,
     )
-    averages = {name: bound(setting) for name, bound in BOUNDS.items()}
+    averages = {name: bound(setting) for name, bound in tabled_bounds().items()}
     if row["quantity"] == "rademacher average":
         return averages
     risk = _risk_setting(row, setting)
@@ -111,14 +112,19 @@ def _risk_setting(row: Row, setting: Setting) -> RiskSetting:
     gap = max(row.get("certificate_gap", 0.0), 0.0)
     if row["loss"] == "clipped linear":
         return RiskSetting("clipped linear", lipschitz=1.0, loss_range=2.0, certificate_gap=gap)
-    label_bound = math.inf if row["loss"] == "squared" else 1.0
     loss = LOSSES[row["loss"]]
-    return RiskSetting.of(loss, setting, label_bound=label_bound, certificate_gap=gap)
+    largest = row.get("label_bound", label_bound(loss))
+    return RiskSetting.of(loss, setting, label_bound=largest, certificate_gap=gap)
+
+
+def bounds_in(frame: pd.DataFrame) -> list[str]:
+    """Return the names of the bounds that the frame has a column for."""
+    return [name for name in tabled_bounds() if name in frame]
 
 
 def comparisons(frame: pd.DataFrame) -> int:
     """Return how many bounds a measurement is held against: on means, and on single draws."""
-    means = sum(int(_valid(frame, name).sum()) for name in BOUNDS)
+    means = sum(int(_valid(frame, name).sum()) for name in bounds_in(frame))
     return means + int(frame["exceedances"].notna().sum())
 
 
@@ -139,7 +145,7 @@ def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
         return []
     found = [
         _violation(row, name, row[name])
-        for name in BOUNDS
+        for name in bounds_in(frame)
         for _, row in frame[_valid(frame, name)].iterrows()
         if exceeds(
             row["value"], row["stderr"], row[name], family_t(total, int(row["draws"]), level)

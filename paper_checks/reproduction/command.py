@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import functools
 import hashlib
-import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -13,17 +12,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from command_line import add_jobs, add_seed, page_parser, run_command, words
 from leml_solver.datasets import data_folder
-from leml_solver.readers import ReadError
 from leml_theory.runs.cells import Cell
 from leml_theory.runs.runner import RunError, execute
 from leml_theory.runs.store import Shard, Store, StoreError, read_shard
 from paper_checks.reproduction.findings import findings
-from paper_checks.reproduction.layout import LARGE, METHODS, TABLES
 from paper_checks.reproduction.measuring import measure
-from paper_checks.reproduction.page import page, terminal_lines
-from paper_checks.reproduction.planning import Plan, Request, make_plan
-from paper_checks.reproduction.tables import Measured, results_table
+from paper_checks.reproduction.planning import LARGE, METHODS, TABLES, Plan, Request, make_plan
+from paper_checks.reproduction.tables import Measured, page, results_table, terminal_lines
+from safe_files import write_text
 
 _DESCRIPTION = """\
 Train what Tables 3 and 5 to 15 of the paper compare on data that you have, and set our numbers
@@ -45,58 +43,42 @@ Exit status: 0 all is measured, 1 some trainings failed, 2 wrong usage, data or 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     options = _parser().parse_args(arguments)
-    try:
-        return _reproduce(options)
-    except BrokenPipeError:  # the reader has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (ValueError, OSError, ReadError, StoreError) as error:
-        print(f"reproduce: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt as stop:
-        print(f"reproduce: {stop or 'stopped'}", file=sys.stderr)
-        return 130
+    return run_command("reproduce", lambda: _reproduce(options), unusable=(StoreError,))
 
 
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    parser = argparse.ArgumentParser(
-        prog="python -m paper_checks reproduce",
-        description=_DESCRIPTION,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = page_parser("paper_checks reproduce", _DESCRIPTION, _EPILOGUE)
     parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz (default: $LEML_DATA)")
     parser.add_argument("--out", required=True, metavar="OUT", help="output folder")
-    parser.add_argument("--dataset", default="", metavar="NAMES", help="such as bibtex,delicious")
-    parser.add_argument("--table", default="", metavar="NUMBERS", help="such as 6,7,8,9,10")
-    parser.add_argument("--method", default="", metavar="NAMES", help=", ".join(METHODS))
-    parser.add_argument("--quick", action="store_true", help="fewer starts, patterns and folds")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all randomness")
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="worker processes"
+        "--dataset", type=words, default=[], metavar="NAMES", help="such as bibtex,delicious"
     )
+    parser.add_argument(
+        "--table", type=words, default=[], metavar="NUMBERS", help="such as 6,7,8,9,10"
+    )
+    parser.add_argument(
+        "--method", type=words, default=[], metavar="NAMES", help=", ".join(METHODS)
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer starts, patterns and folds")
+    add_seed(parser)
+    add_jobs(parser)
     return parser
-
-
-def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a comma-separated list."""
-    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
 def _request(options: argparse.Namespace) -> Request:
     """Return the selection, or say which name is not known."""
-    tables = _words(options.table)
+    tables = options.table
     known = [str(number) for number in sorted([*TABLES, *LARGE])]
     if strange := [word for word in tables if word not in known]:
         raise ValueError(f"no table {', '.join(strange)}; there are {', '.join(known)}.")
     names = {name.lower(): name for name in METHODS}
-    methods = _words(options.method)
+    methods = options.method
     if strange := [word for word in methods if word.lower() not in names]:
         raise ValueError(f"no method {', '.join(strange)}; there are {', '.join(METHODS)}.")
     return Request(
         folder=data_folder(options.data),
-        datasets=_words(options.dataset),
+        datasets=tuple(options.dataset),
         tables=tuple(map(int, tables)),
         methods=tuple(names[word.lower()] for word in methods),
         quick=options.quick,
@@ -182,15 +164,13 @@ def _measure(cells: Sequence[Cell], store: Store, request: Request, jobs: int) -
 
 
 def _write(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None:
-    """Write the table, the page and the figures, each aside first."""
+    """Write the table, the page and the figures."""
     texts = {
         "tables.csv": frame.to_csv(index=False),
         "tables.md": page(frame, findings(measured, frame), measured.plan.notes, run),
     }
     for name, text in texts.items():
-        aside = out / f".{name}.part"
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(out / name)
+        write_text(out / name, text)
     _draw(out, frame)
 
 

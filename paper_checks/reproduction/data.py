@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leml_solver.labels import Labels
+from leml_solver import Labels
 from leml_theory.runs.cells import Cell
 from paper_checks.reproduction.planning import Task, loaded
 from simulations import BernoulliEntries

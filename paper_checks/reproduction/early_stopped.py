@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from leml_solver._linalg import factors as algebra
-from leml_solver._linalg.factors import Numbers, column_inner
-from leml_solver._linalg.matrices import Factor, Matrix, checked_features
+from leml_solver._linalg.conjugate_gradient import Numbers
+from leml_solver._linalg.factors import column_inner
+from leml_solver._linalg.matrices import Factor, Matrix
 from leml_solver._linalg.threads import matmul
 from leml_solver.algorithms import (
     Counted,
@@ -30,6 +31,7 @@ from leml_solver.algorithms import (
 )
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES
+from leml_solver.problem import Problem
 
 __all__ = ["OUTER_ITERATIONS", "early_stopped_factors"]
 
@@ -142,7 +144,7 @@ def early_stopped_factors(
 
     Paper: Section 5.1.
     """
-    matrix = checked_features(X, None)
+    matrix = Problem(LOSSES[loss], X, labels).matrix
     W = rng.random((matrix.shape[1], rank)).astype(matrix.dtype)
     H = rng.random((labels.shape[1], rank)).astype(matrix.dtype)
     full = loss == "squared" and labels.is_full

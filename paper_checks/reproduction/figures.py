@@ -10,20 +10,13 @@ import pandas as pd
 
 from leml_theory.plots.style import picture_style
 from paper_checks import printed
+from paper_checks.reproduction.tables import METRIC_TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["plot_figure_1", "plot_figure_2"]
-
-_TITLES = {
-    "top-1": "top-1 accuracy (%)",
-    "top-3": "top-3 accuracy (%)",
-    "top-5": "top-5 accuracy (%)",
-    "hamming": "Hamming loss",
-    "auc": "average AUC",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +56,7 @@ def plot_figure_1(frame: pd.DataFrame) -> Figure | None:
             for metric, ax in zip(metrics, axes, strict=True):
                 part = printed.only(rows, dataset=dataset, metric=metric)
                 _draw(ax, part, "ratio")
-                ax.set(title=f"{dataset}: {_TITLES[metric]}", xlabel="k / L")
+                ax.set(title=f"{dataset}: {METRIC_TITLES[metric]}", xlabel="k / L")
         _finish(figure, grid, "All labels observed, squared loss")
     return figure
 
@@ -86,7 +79,7 @@ def plot_figure_2(frame: pd.DataFrame) -> Figure | None:
         figure, grid = _figure(len(datasets), 2)
         for dataset, (left, right) in zip(datasets, grid, strict=True):
             part = printed.only(rows, dataset=dataset)
-            title = _TITLES[part["metric"].iloc[0]]
+            title = METRIC_TITLES[part["metric"].iloc[0]]
             _draw(left, printed.only(part, ratio=0.4), "observed")
             left.set(title=f"{dataset}, k/L = 40 %: {title}", xlabel="share of labels observed")
             _draw(right, printed.only(part, observed=0.2), "ratio")
@@ -116,7 +109,7 @@ def _figure(rows: int, columns: int) -> tuple[Figure, Any]:
 
 
 def _draw(ax: Axes, part: pd.DataFrame, axis: str) -> None:
-    """Draw one panel: a line a method, ours and the paper's."""
+    """Draw one panel: a line for each method, ours and the paper's."""
     from matplotlib.ticker import PercentFormatter
 
     for (method, protocol), look in _LOOKS.items():
@@ -134,7 +127,7 @@ def _draw(ax: Axes, part: pd.DataFrame, axis: str) -> None:
             linewidth=1.3,
             label=look.name,
         )
-        if protocol != "selected":  # one set of printed points a method is enough
+        if protocol != "selected":  # one set of printed points per method is enough
             ax.plot(
                 rows[axis],
                 rows["paper"],

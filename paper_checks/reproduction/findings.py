@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 
 from paper_checks import printed
-from paper_checks.reproduction.layout import METHODS, Row
-from paper_checks.reproduction.planning import SPLIT_RATIOS, Task
+from paper_checks.reproduction.planning import METHODS, SPLIT_RATIOS, Row, Task
 from paper_checks.reproduction.tables import Measured, digits_of, numbers
-from paper_checks.table_values import DELICIOUS_AUC
+from paper_checks.statements.tables_values import DELICIOUS_AUC
 
 __all__ = ["findings"]
 
@@ -24,7 +23,7 @@ HALF_A_POINT = 0.5
 
 
 def findings(measured: Measured, frame: pd.DataFrame) -> list[str]:
-    """Return one sentence a finding; none where the selection does not permit it.
+    """Return one sentence per finding; none where the selection does not permit it.
 
     Paper: Section 5.
     """
@@ -143,12 +142,13 @@ def _order(measured: Measured) -> Iterator[str]:
         bayes = _rival(measured, task, "BCS", "selected", task.ratio)
         if relevance is not None and bayes is not None and measured.done(task):
             for metric in ("top-1", "top-3", "auc"):
-                yield _order_sentence(measured, (task, relevance, bayes), metric)
+                yield _order_sentence(measured, task, relevance, bayes, metric)
 
 
-def _order_sentence(measured: Measured, tasks: tuple[Task, Task, Task], metric: str) -> str:
+def _order_sentence(
+    measured: Measured, leml: Task, relevance: Task, bayes: Task, metric: str
+) -> str:
     """Say whether LEML > BR > BCS in a metric."""
-    leml, relevance, bayes = tasks
     first = measured.over_patterns(leml, relevance, metric)
     second = measured.over_patterns(relevance, bayes, metric)
     holds = first.value > 0 and second.value > 0

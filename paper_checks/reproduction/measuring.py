@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver._linalg.threads import limit_threads
 from leml_solver.metrics import RowMetrics, evaluate_rows
 from leml_theory.runs.cells import Cell
 from paper_checks import printed
+from paper_checks.checking.running import one_thread
 from paper_checks.reproduction.data import testing_part, training_part
 from paper_checks.reproduction.methods import trained
 from paper_checks.reproduction.planning import Task
-from paper_checks.running import one_thread
 
 __all__ = ["DEPTHS", "measure", "row_hits"]
 
@@ -37,13 +36,13 @@ def measure(folder: Path, cell: Cell) -> list[dict[str, Any]]:
     Returns
     -------
     list of one record
-        The metrics by name (accuracies in per cent), `hits_1`, `hits_3`, `hits_5` (a digit a test
-        row) and `choice` (JSON).
+        The metrics by name (accuracies in per cent), `hits_1`, `hits_3`, `hits_5` (one digit per
+        test row) and `choice` (JSON).
 
     Paper: Section 5.
     """
     # One thread: sums then do not depend on the number of cores.
-    with one_thread(), limit_threads(1):
+    with one_thread():
         return [_measured(folder, cell)]
 
 

@@ -11,11 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import AlternatingOptions, FactorResult, fit_factors
-from leml_solver.baselines import BinaryRelevanceClassifier
+from leml_solver.baselines import (
+    BayesianCSClassifier,
+    BinaryRelevanceClassifier,
+    CompressedSensingClassifier,
+    CPLSTClassifier,
+    LabelFrequencyClassifier,
+    PLSTClassifier,
+    WSABIEClassifier,
+)
 from leml_solver.metrics import loss_threshold
 from paper_checks.reproduction.data import Rows
 from paper_checks.reproduction.early_stopped import early_stopped_factors
-from paper_checks.reproduction.estimators import Options, fitted_estimator, try_options
 from paper_checks.reproduction.planning import Task, rank_of
 from paper_checks.reproduction.selection import (
     Hits,
@@ -28,6 +35,7 @@ from paper_checks.reproduction.selection import (
 __all__ = ["Trained", "trained"]
 
 Array = NDArray[Any]
+Options = tuple[tuple[str, Any], ...]
 
 # The penalties of the printed rows, in the scaling of our losses: the squared loss there is without
 # its 1/2. With missing labels a hundred times that comes nearest to print.
@@ -36,6 +44,22 @@ _MISSING_FACTOR = 100.0
 # Penalty 1 beside losses of which the squared one is without its 1/2 comes nearest to print.
 _BR_PRINTED_PENALTY = {"squared": 0.5, "logistic": 1.0, "squared_hinge": 1.0}
 _BR_PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+# The other methods have a handful of settings at most.
+_MAKERS: dict[str, Callable[..., Any]] = {
+    "CPLST": CPLSTClassifier,
+    "PLST": PLSTClassifier,
+    "CS": CompressedSensingClassifier,
+    "BCS": BayesianCSClassifier,
+    "WSABIE": WSABIEClassifier,
+    "frequencies": lambda _rank: LabelFrequencyClassifier(),
+}
+_RANDOM = frozenset({"CS", "BCS", "WSABIE"})
+_MENUS: dict[str, tuple[Options, ...]] = {
+    "BCS": tuple((("weight_variance", value),) for value in (1.0, 1e-1, 1e-2, 1e-3, 1e-4)),
+    "WSABIE": tuple(
+        (("epochs", epochs), ("learning_rate", rate)) for epochs in (5, 10) for rate in (0.03, 0.1)
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,8 +199,24 @@ def _estimator(task: Task, rows: Rows, rng: np.random.Generator) -> Trained:
     options: Options = ()
     choice: dict[str, Any] = {}
     if task.protocol == "selected":
-        tried = functools.partial(try_options, task.method, rank, seed)
+        tried = functools.partial(_try_options, task.method, rank, seed)
         options, share = best_setting(rows, tried, folds=1, rng=rng)
         choice = {**dict(options), "held_out": share}
-    model = fitted_estimator(task.method, rows, rank=rank, seed=seed, options=options)
+    model = _fitted(task.method, rows, rank=rank, seed=seed, options=options)
     return Trained(model.decision_function, 0.0, choice)
+
+
+def _fitted(method: str, rows: Rows, *, rank: int, seed: int, options: Options = ()) -> Any:
+    """Return a fitted estimator, in its documented settings but for the options named."""
+    random = {"random_state": seed} if method in _RANDOM else {}
+    model = _MAKERS[method](rank, **random, **dict(options))
+    return model.fit(rows.X, rows.Y, mask=rows.mask)
+
+
+def _try_options(
+    method: str, rank: int, seed: int, fitted: Rows, held_out: Rows
+) -> Iterator[tuple[Options, Hits]]:
+    """Yield the held-out hits of every setting of a method."""
+    for options in _MENUS[method]:
+        model = _fitted(method, fitted, rank=rank, seed=seed, options=options)
+        yield options, held_out_hits(held_out, model.decision_function(held_out.X))

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver._estimation.block_scores import DenseScores, top_k
+from leml_solver.metrics import top_k
 from paper_checks.reproduction.data import Rows
 
 __all__ = ["Hits", "Setting", "best_setting", "folds_of", "held_out_hits", "leml_settings"]
@@ -68,7 +68,7 @@ def held_out_hits(rows: Rows, scores: Array) -> Hits:
     """Count what a model's first labels (one, or three if labels are missing) are worth."""
     n, n_labels = rows.shape
     depth = 1 if rows.mask is None else min(3, n_labels)
-    labels = top_k(DenseScores(scores), depth)[0]
+    labels = top_k(scores, depth)[0]
     where = (np.repeat(np.arange(n), depth), labels.ravel())
     positive = np.asarray(rows.Y[where]).ravel() > 0
     if rows.mask is None:

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leml_solver import LOSSES, FrobeniusBall, Problem, TraceBall, certify, dual_bound, minimise
+from leml_solver import (
+    LOSSES,
+    FrobeniusBall,
+    Labels,
+    Problem,
+    TraceBall,
+    certify,
+    dual_bound,
+    minimise,
+)
 from leml_solver._exact.certificate import _dual_norm_from_above
 
 BALLS = pytest.mark.parametrize("make", [TraceBall, FrobeniusBall])
@@ -22,7 +31,8 @@ def drawn(loss, seed, n=6, d=3, n_labels=4):
     rows, columns = rng.integers(0, n, size), rng.integers(0, n_labels, size)
     values = rng.choice([-1.0, 1.0], size) * (1 if loss.binary else rng.uniform(0.1, 3, size))
     weights = rng.integers(1, 4, size).astype(float)
-    return Problem(loss, rng.standard_normal((n, d)), rows, columns, values, weights, n_labels)
+    labels = Labels.observed(rows, columns, values, (n, n_labels), weights)
+    return Problem(loss, rng.standard_normal((n, d)), labels)
 
 
 def recomputed(problem, ball, dual, scales):
@@ -184,7 +194,8 @@ def test_scales_whose_squares_leave_the_float_range_are_refused(scale):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda p: Problem("squared", p.X, [0], [0], [1.0], None, 2), TypeError, "LOSSES"),
+        (lambda p: Problem(2, p.X, p.labels), TypeError, "LOSSES"),
+        (lambda p: Problem("square", p.X, p.labels), ValueError, "one of 'linear', 'squared'"),
         (lambda p: p.objective(np.ones((2, 2))), ValueError, "shape"),
         (lambda p: certify(p, TraceBall(1.0), np.full(p.shape, np.nan)), ValueError, "`Z`"),
         (lambda p: dual_bound(p, TraceBall(1.0), np.array([1.0])), ValueError, "`dual`"),

@@ -91,7 +91,7 @@ def test_sparse_data_are_welcome():
 @pytest.mark.parametrize(
     ("X", "Y", "rank", "message"),
     [
-        (np.ones((3, 2)), np.ones((4, 2)), 1, "one row a point, got 3 and 4"),
+        (np.ones((3, 2)), np.ones((4, 2)), 1, "one per point, got 3 and 4"),
         (np.ones((3, 2)), np.ones((3, 2)), 0, "`rank` must be at least 1"),
         (np.full((3, 2), np.nan), np.ones((3, 2)), 1, "`X`"),
         (np.ones((3, 2)), np.full((3, 2), np.inf), 1, "`Y`"),

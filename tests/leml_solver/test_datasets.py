@@ -21,11 +21,6 @@ from leml_solver.datasets import (
 )
 from leml_solver.readers import Dataset, ReadError
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))
-NAMES = sorted(path.stem for path in DATA.glob("*.npz") if path.stem in DATASETS)
-needs_data = pytest.mark.skipif(not NAMES, reason="needs LEML_DATA, a folder of NAME.npz files")
-
 
 def toy(n=12, d=5, L=3, seed=0):
     rng = np.random.default_rng(seed)
@@ -56,18 +51,16 @@ def known(monkeypatch):
     return data
 
 
-@needs_data
-@pytest.mark.parametrize("name", NAMES)
-def test_the_public_data_sets_are_what_they_are_said_to_be(name):
-    data, facts = load_dataset(name, DATA), DATASETS[name]
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_public_data_sets_are_what_they_are_said_to_be(data_file, name):
+    data, facts = load_dataset(name, data_file(name).parent), DATASETS[name]
     assert (*data.X.shape, data.Y.shape[1]) == facts.shape
     # cardinalities are published to three decimals
     assert data.Y.nnz / data.Y.shape[0] == pytest.approx(facts.cardinality, abs=6e-4)
 
 
-@pytest.mark.skipif("bibtex" not in NAMES, reason="needs bibtex.npz in LEML_DATA")
-def test_the_default_split_of_bibtex_is_the_papers_and_mulans_is_not():
-    data = load_dataset("bibtex", DATA)
+def test_the_default_split_of_bibtex_is_the_papers_and_mulans_is_not(data_file):
+    data = load_dataset("bibtex", data_file("bibtex").parent)
     assert data.messages == ()
     train, test = data.split()
     assert (train.X.shape, test.X.shape) == ((4880, 1836), (2515, 1836))
@@ -76,9 +69,8 @@ def test_the_default_split_of_bibtex_is_the_papers_and_mulans_is_not():
     assert len(table_2_differences(other, "bibtex")) == 1
 
 
-@pytest.mark.skipif("delicious" not in NAMES, reason="needs delicious.npz in LEML_DATA")
-def test_delicious_says_that_its_split_is_not_the_papers():
-    (message,) = load_dataset("delicious", DATA).messages
+def test_delicious_says_that_its_split_is_not_the_papers(data_file):
+    (message,) = load_dataset("delicious", data_file("delicious").parent).messages
     assert "not the paper's" in message
     assert "18.54" in message
     assert "18.17" in message

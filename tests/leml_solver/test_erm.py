@@ -6,6 +6,7 @@ import pytest
 from leml_solver import (
     LOSSES,
     FrobeniusBall,
+    Labels,
     Problem,
     Squared,
     Status,
@@ -34,7 +35,8 @@ def drawn(name, kind, seed=0):
     values = np.sign(values) if LOSSES[name].binary else values
     weights = rng.integers(1, 4, size).astype(float) if kind == "repeated" else None
     rows, columns = np.divmod(entries, n_labels)
-    problem = Problem(LOSSES[name], X, rows, columns, values, weights, n_labels)
+    labels = Labels.observed(rows, columns, values, (n, n_labels), weights)
+    problem = Problem(LOSSES[name], X, labels)
     return problem, 1e3 if kind == "loose radius" else 1.5
 
 
@@ -127,7 +129,7 @@ def test_sizes_beyond_dense_newton_systems(name):
     n, d, n_labels = 300, 120, 90
     X, rows, columns = rng.standard_normal((n, d)), np.arange(n), rng.integers(0, n_labels, n)
     values = np.sign(rng.standard_normal(n))
-    problem = Problem(LOSSES[name], X, rows, columns, values, None, n_labels)
+    problem = Problem(name, X, Labels.observed(rows, columns, values, (n, n_labels)))
     result = minimise(problem, TraceBall(5.0), tol=1e-7)
     assert result.status is Status.SOLVED
 
@@ -154,11 +156,10 @@ def test_listing_an_entry_twice_or_weighting_it_is_the_same():
     X = rng.standard_normal((6, 3))
     rows, columns = np.divmod(np.arange(12), 2)
     values = rng.standard_normal(12)
-    twice = Problem(
-        Squared(), X, np.r_[rows, rows[:5]], np.r_[columns, columns[:5]],
-        np.r_[values, values[:5]], None, 2,
-    )  # fmt: skip
-    weighted = Problem(Squared(), X, rows, columns, values, np.r_[np.full(5, 2), np.ones(7)], 2)
+    again = np.r_[:12, :5]
+    repeated = Labels.observed(rows[again], columns[again], values[again], (6, 2))
+    counted = Labels.observed(rows, columns, values, (6, 2), np.r_[np.full(5, 2), np.ones(7)])
+    twice, weighted = Problem("squared", X, repeated), Problem("squared", X, counted)
     ball = TraceBall(0.5)
     one, other = (minimise(p, ball, tol=1e-10).certificate for p in (twice, weighted))
     assert abs(one.objective - other.objective) <= max(one.gap, other.gap) + 1e-14

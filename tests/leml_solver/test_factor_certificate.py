@@ -11,16 +11,15 @@ import scipy.sparse as sp
 from leml_solver._factored import certificate as spectral_norm
 from leml_solver._factored import entry_sums
 from leml_solver._factored.certificate import (
-    FactoredProblem,
     Operator,
     certify_factors,
     lanczos_excess,
     norm_from_above,
 )
 from leml_solver._factored.fit import AlternatingOptions, fit_factors
-from leml_solver._linalg.matrices import as_matrix
-from leml_solver.labels import Labels, as_labels
+from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES
+from leml_solver.problem import Problem
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
 
@@ -31,10 +30,6 @@ def _data(missing, seed=0, n=40, d=6, L=5):
     Y = (X @ rng.standard_normal((d, L)) + rng.standard_normal((n, L)) > 0.5).astype(float)
     Y[rng.random((n, L)) < missing] = np.nan
     return X, Y
-
-
-def _problem(X, Y, name, penalty, intercept=False):
-    return FactoredProblem(as_matrix(X), as_labels(Y), LOSSES[name], penalty, intercept)
 
 
 def _cvxpy_minimum(X, Y, name, penalty, intercept):
@@ -85,8 +80,7 @@ def test_lower_bound_is_below_the_minimum_from_any_factors(name, missing, interc
     rng = np.random.default_rng(seed)
     W, H, b = rng.standard_normal((6, 2)), rng.standard_normal((5, 2)), rng.standard_normal(5)
     minimum = _cvxpy_minimum(X, Y, name, 1.5, intercept)
-    problem = _problem(X, Y, name, 1.5, intercept)
-    certificate = certify_factors(problem, W, H, b if intercept else None)
+    certificate = certify_factors(Problem(name, X, Y), W, H, b if intercept else None, penalty=1.5)
     assert 0 <= certificate.lower_bound <= minimum * (1 + 1e-6)  # CLARABEL's accuracy
     if not (intercept and name == "squared" and not missing):  # there the intercept is its optimum
         direct = _direct_objective(X, Y, name, W, H, b if intercept else 0.0)
@@ -106,7 +100,7 @@ def test_gradient_norm_and_gap_are_those_of_the_definition():
     W, H = rng.standard_normal((6, 2)), rng.standard_normal((5, 2))
     D = np.where(np.isnan(Y), 0, X @ W @ H.T - Y)
     norm = np.linalg.norm(X.T @ D, 2)
-    certificate = certify_factors(_problem(X, Y, "squared", 1.5), W, H)
+    certificate = certify_factors(Problem("squared", X, Y), W, H, penalty=1.5)
     assert norm <= certificate.gradient_norm <= norm * (1 + 1e-6)
     y = np.nan_to_num(Y)
     # The bound is a concave parabola in t, on [0, penalty / norm].
@@ -119,9 +113,8 @@ def test_gradient_norm_and_gap_are_those_of_the_definition():
 def test_a_zero_gradient_of_the_loss_is_not_a_certificate_of_optimality():
     # X = I and Z = Y of rank 1: D = 0, yet a smaller Z has a smaller objective.
     Y = np.outer([3.0, 4.0], [1.0, 0.0])
-    certificate = certify_factors(
-        _problem(np.eye(2), Y, "squared", 1.0), np.array([[3.0], [4.0]]), np.array([[1.0], [0.0]])
-    )
+    W, H = np.array([[3.0], [4.0]]), np.array([[1.0], [0.0]])
+    certificate = certify_factors(Problem("squared", np.eye(2), Y), W, H, penalty=1.0)
     assert certificate.objective == pytest.approx(5.0)  # penalty |Y|_tr
     assert certificate.lower_bound == pytest.approx(0.0, abs=1e-12)
     # The optimum shrinks the singular value 5 to 4: 1/2 + 4.
@@ -169,8 +162,9 @@ def test_a_rank_too_small_shows_in_the_gap():
 def test_sparse_and_dense_features_have_the_same_certificate():
     X, Y = _data(0.0, n=40)
     W, H = np.ones((6, 2)), np.full((5, 2), 0.1)
-    one = certify_factors(_problem(X, Y, "squared", 1.0), W, H)
-    two = certify_factors(_problem(sp.csr_matrix(X), sp.csr_matrix(Y), "squared", 1.0), W, H)
+    one = certify_factors(Problem("squared", X, Y), W, H, penalty=1.0)
+    sparse = Problem("squared", sp.csr_matrix(X), sp.csr_matrix(Y))
+    two = certify_factors(sparse, W, H, penalty=1.0)
     assert one.lower_bound == pytest.approx(two.lower_bound, rel=1e-12)
     assert one.objective == pytest.approx(two.objective, rel=1e-12)
 
@@ -200,10 +194,9 @@ def test_excess_of_lanczos_shrinks_with_steps_and_blocks():
 def test_large_problems_state_their_failure_probability(monkeypatch):
     monkeypatch.setattr(spectral_norm, "EXACT_SIZE", 10)
     X, Y = _data(0.0, n=500, d=300, L=280)
-    problem = _problem(X, Y, "squared", 5.0)
     rng = np.random.default_rng(0)
     W, H = 0.01 * rng.standard_normal((300, 3)), rng.standard_normal((280, 3))
-    certificate = certify_factors(problem, W, H)
+    certificate = certify_factors(Problem("squared", X, Y), W, H, penalty=5.0)
     exact = np.linalg.norm(X.T @ (X @ W @ H.T - Y), 2)
     assert certificate.failure_probability > 0
     assert exact <= certificate.gradient_norm <= 1.03 * exact
@@ -223,7 +216,7 @@ def test_an_intercept_that_is_not_optimal_yet_is_not_certified(name, missing):
     options = AlternatingOptions(max_iter=20, tol=0.0, intercept=True)
     attained = fit_factors(X, Y, rank=2, penalty=penalty, loss=name, options=options)
     factors = np.zeros((4, 2)), np.ones((3, 2))
-    certificate = certify_factors(_problem(X, Y, name, penalty, True), *factors, np.zeros(3))
+    certificate = certify_factors(Problem(name, X, Y), *factors, np.zeros(3), penalty=penalty)
     assert attained.certificate.objective < 0.7 * certificate.scale
     # Weak duality: no candidate proves more than what is attained (itself rounded).
     assert certificate.lower_bound <= attained.certificate.objective * (1 + 1e-12)
@@ -255,8 +248,9 @@ def test_the_unit_of_the_labels_does_not_matter(unit, missing):
     X, Y = _data(missing)
     rng = np.random.default_rng(0)
     W, H = 0.1 * rng.standard_normal((6, 2)), rng.standard_normal((5, 2))
-    one = certify_factors(_problem(X, Y, "squared", 20.0), W, H)
-    other = certify_factors(_problem(X, unit * Y, "squared", unit * 20.0), unit * W, H)
+    one = certify_factors(Problem("squared", X, Y), W, H, penalty=20.0)
+    scaled = Problem("squared", X, unit * Y)
+    other = certify_factors(scaled, unit * W, H, penalty=unit * 20.0)
     assert 0 < one.lower_bound < one.objective < one.scale * 2
     assert one.gradient_norm > one.penalty  # so that the candidate has to be scaled down
     for name in ("objective", "lower_bound", "scale", "gap"):
@@ -281,8 +275,8 @@ def test_rounding_of_the_products_is_allowed_for_in_exact_arithmetic(size, featu
             Fraction(float(a)) * Fraction(float(b))
             for a, b in zip(x[known, 0], y[known, 0], strict=True)
         )
-        problem = _problem(x, y, "squared", 1.0)
-        certificate = certify_factors(problem, np.zeros((1, 1)), np.ones((1, 1)))
+        problem = Problem("squared", x, y)
+        certificate = certify_factors(problem, np.zeros((1, 1)), np.ones((1, 1)), penalty=1.0)
         assert Fraction(certificate.gradient_norm) >= abs(exact)
         # n roundings of |x| |y|, or of the sum of |y| for entries that might repeat, and no more.
         largest = np.linalg.norm(x) * np.abs(y[known]).sum()
@@ -299,9 +293,7 @@ def test_repeated_entries_and_weights_have_one_certificate():
     weighted = Labels.observed(rows[once], columns[once], values[once], shape, weights)
     for name in SMOOTH:
         one, two = (
-            certify_factors(
-                FactoredProblem(as_matrix(X), labels, LOSSES[name], 0.5, True), W, H, np.zeros(2)
-            )
+            certify_factors(Problem(name, X, labels), W, H, np.zeros(2), penalty=0.5)
             for labels in (listed, weighted)
         )
         assert one.lower_bound == pytest.approx(two.lower_bound, rel=1e-7, abs=1e-12)
@@ -312,10 +304,10 @@ def test_blocks_of_rows_make_no_difference(monkeypatch):
     X, Y = _data(0.0)
     rng = np.random.default_rng(6)
     W, H, b = rng.standard_normal((6, 2)), rng.standard_normal((5, 2)), rng.standard_normal(5)
-    problem = _problem(X, Y, "logistic", 1.5, True)
-    one = certify_factors(problem, W, H, b)
+    problem = Problem("logistic", X, Y)
+    one = certify_factors(problem, W, H, b, penalty=1.5)
     monkeypatch.setattr(entry_sums, "_BLOCK", 35)  # seven rows a block, the last one shorter
-    two = certify_factors(problem, W, H, b)
+    two = certify_factors(problem, W, H, b, penalty=1.5)
     for name in ("objective", "lower_bound", "gradient_norm", "scale"):
         assert getattr(two, name) == pytest.approx(getattr(one, name), rel=1e-10)
 
@@ -331,7 +323,7 @@ def test_the_norm_of_the_gradient_is_that_of_a_dense_matrix(name, missing, shape
     y = Y if name == "squared" else 2 * Y - 1
     D = np.where(np.isnan(Y), 0, LOSSES[name].derivative(np.nan_to_num(y), X @ W @ H.T))
     exact = np.linalg.norm(X.T @ D, 2)
-    certificate = certify_factors(_problem(X, Y, name, 1.5), W, H)
+    certificate = certify_factors(Problem(name, X, Y), W, H, penalty=1.5)
     assert exact * (1 - 1e-13) <= certificate.gradient_norm <= exact * (1 + 1e-6)
 
 

@@ -1,8 +1,7 @@
 """Metrics of Section 5 against their definitions and scikit-learn, missing entries included."""
 
-import os
 import tracemalloc
-from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,20 +10,25 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import metrics as reference
 
-from leml_solver._estimation.block_scores import BlockScores, DenseScores, FactorScores, top_k
+from leml_solver._estimation import blocks
 from leml_solver.losses import LOSSES
 from leml_solver.metrics import (
+    BlockScores,
     average_auc,
     evaluate_scores,
     hamming_loss,
     loss_threshold,
+    top_k,
     top_k_accuracy,
 )
 from leml_solver.readers import read
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))
 SUMS = 1e-12  # sums of at most 1e3 terms of order one in another order
+
+
+def blocks_of(size):
+    """Cut scores into blocks of so many bytes meanwhile."""
+    return mock.patch.object(blocks, "BLOCK_BYTES", size)
 
 
 def brute_force(Y, scores, k, threshold):
@@ -49,15 +53,16 @@ def brute_force(Y, scores, k, threshold):
     missing=st.sampled_from([0.0, 0.5, 0.9]),
     levels=st.integers(1, 20),
     signs=st.booleans(),
-    max_bytes=st.sampled_from([1, 200, 10**6]),
+    block_bytes=st.sampled_from([1, 200, 10**6]),
 )
-def test_metrics_agree_with_their_definitions(seed, missing, levels, signs, max_bytes):
+def test_metrics_agree_with_their_definitions(seed, missing, levels, signs, block_bytes):
     rng = np.random.default_rng(seed)
     scores = rng.integers(-levels, levels, size=(12, 7)) / 2  # few levels: many ties
     labels = (rng.random(scores.shape) < 0.4) * (2.0 if signs else 1.0) - signs
     labels[rng.random(scores.shape) < missing] = np.nan
     labels[0, :2] = 1, -1 if signs else 0  # something is observed
-    ours = evaluate_scores(labels, scores, ks=(1, 3, 7), threshold=0.25, max_bytes=max_bytes)
+    with blocks_of(block_bytes):
+        ours = evaluate_scores(labels, scores, ks=(1, 3, 7), threshold=0.25)
     for k, value in ours.top_k.items():
         precision, wrong, area = brute_force(labels, scores, k, 0.25)
         assert value == pytest.approx(precision, abs=SUMS)
@@ -102,16 +107,17 @@ def test_factor_scores_are_never_held_as_a_whole():
     n, d, L, k = 3000, 20, 500, 4
     X = sparse.random_array((n, d), density=0.3, rng=rng, format="csr")
     W, H, intercept = rng.normal(size=(d, k)), rng.normal(size=(L, k)), rng.normal(size=L)
-    scores = FactorScores(X, W, H, intercept)
+    scores = BlockScores(lambda a, b: X[a:b] @ W @ H.T + intercept, (n, L))
     Y = sparse.random_array((n, L), density=0.01, rng=rng, format="csr").astype(bool)
     whole = evaluate_scores(Y, X @ W @ H.T + intercept)
     evaluate_scores(Y, scores)  # compiled before memory is measured
     tracemalloc.start()
-    blocked = evaluate_scores(Y, scores, max_bytes=2**19)
-    labels, values = top_k(scores, 5, max_bytes=2**19)
+    with blocks_of(2**19):
+        blocked = evaluate_scores(Y, scores)
+        labels, values = top_k(scores, 5)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # a block of 0.5 MB, its truth and comparisons, and the answers; n x L scores take 12 MB
+    # a block of 0.5 MB, its labels and comparisons, and the answers; n x L scores take 12 MB
     assert peak < 4e6
     # blocks of other heights may round differently in BLAS, which moves no pair that is not tied
     assert blocked.auc == pytest.approx(whole.auc, abs=1e-9)
@@ -123,9 +129,10 @@ def test_factor_scores_are_never_held_as_a_whole():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([1, 100, 10**6]))
-def test_top_k_is_a_stable_sort(seed, k, max_bytes):
+def test_top_k_is_a_stable_sort(seed, k, block_bytes):
     values = np.random.default_rng(seed).integers(-2, 3, size=(9, 6)).astype(float)
-    labels, best = top_k(DenseScores(values), k, max_bytes=max_bytes)
+    with blocks_of(block_bytes):
+        labels, best = top_k(values, k)
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
     assert np.array_equal(labels, order)
     assert np.array_equal(best, np.take_along_axis(values, order, axis=1))
@@ -133,10 +140,12 @@ def test_top_k_is_a_stable_sort(seed, k, max_bytes):
 
 def test_large_blocks_run_on_threads_with_the_same_answer():
     values = np.random.default_rng(3).normal(size=(700, 600))  # above the size of one thread
-    labels, _ = top_k(DenseScores(values), 3)
+    labels, _ = top_k(values, 3)
     assert np.array_equal(labels, np.argsort(-values, axis=1)[:, :3])
     Y = values + np.random.default_rng(4).normal(size=values.shape) > 1
-    whole, pieces = (evaluate_scores(Y, values, max_bytes=size) for size in (2**30, 2**16))
+    whole = evaluate_scores(Y, values)
+    with blocks_of(2**16):
+        pieces = evaluate_scores(Y, values)
     assert whole.hamming == pieces.hamming
     assert whole.auc == pytest.approx(pieces.auc, abs=SUMS)
 
@@ -174,19 +183,14 @@ def test_top_k_refuses_more_than_there_are():
         top_k(BlockScores(lambda a, b: np.zeros((b - a, 2)), (1, 2)), 3)
 
 
-def test_the_papers_regression_row_on_bibtex():
+def test_the_papers_regression_row_on_bibtex(data_file):
     """Least squares with a constant: the CPLST row of the paper at k/L = 100 %, digit for digit."""
-    path = DATA / "bibtex.npz"
-    if not path.exists():
-        pytest.skip(f"{path} is not there; set LEML_DATA to the folder of the data sets")
-    data = read(path)
+    data = read(data_file("bibtex"))
     train, test = (data.rows(data.splits[name]) for name in ("train_idx", "test_idx"))
     X = np.hstack([train.X.toarray(), np.ones((train.X.shape[0], 1))])
     gram = X.T @ X + 1e-4 * np.eye(X.shape[1])
     Z = np.linalg.solve(gram, X.T @ train.Y.toarray())
-    result = evaluate_scores(
-        test.Y, FactorScores(test.X, Z[:-1], np.eye(159), Z[-1]), threshold=0.5
-    )
+    result = evaluate_scores(test.Y, test.X @ Z[:-1] + Z[-1], threshold=0.5)
     # printed with two and four digits
     assert [round(100 * value, 2) for value in result.top_k.values()] == [63.02, 36.91, 26.47]
     assert round(result.auc, 4) == 0.8878

@@ -1,5 +1,6 @@
 """Models come back as they were; anything else in a file gives a clear error and runs nothing."""
 
+import base64
 import json
 import os
 import pickle
@@ -13,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leml_solver._archives import read_arrays, write_arrays
 from leml_solver._factored.fit import AlternatingOptions
-from leml_solver._files.archives import read_arrays, write_arrays, written_aside
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
 from leml_solver.losses import Logistic, Squared
 from leml_solver.persistence import ModelFileError, load_model, save_model
@@ -203,13 +204,22 @@ def test_what_cannot_be_saved(tmp_path):
         load_model(tmp_path / "absent")
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path):
-    path = tmp_path / "file"
-    path.write_text("old")
-    with pytest.raises(TypeError), written_aside(path) as file:
-        file.write("not bytes")
-    assert path.read_text() == "old"
-    with written_aside(path) as file:
-        file.write(b"new")
-    assert path.read_text() == "new"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+def test_a_model_of_version_0_1_0_is_loaded(tmp_path):
+    """Written by that version: logistic loss, missing labels, frames, an order of its own."""
+    path = tmp_path / "model"
+    path.write_bytes(base64.b64decode((Path(__file__).parent / "model_0_1_0.base64").read_text()))
+    model = load_model(path)
+    units = pd.DataFrame(np.eye(4), columns=list("wxyz"))
+    scores = model.decision_function(units)
+    printed = [
+        [0.7406468642254926, 0.7703861674097157, -0.3294035681649682],
+        [-0.048907623710255275, 2.120829208141023, 0.2659569194936575],
+        [-0.8500933797504966, -0.12168617993481326, 1.0415137376537604],
+        [-0.2241465362657561, 0.24854018574866818, 0.5011548403132949],
+    ]
+    assert list(scores.columns) == list("abc")
+    # Products of two numbers of size one, summed twice: a few roundings of 1e-16.
+    assert np.allclose(scores, printed, rtol=0, atol=1e-14)
+    assert (model.penalty, model.loss, model.options.order) == (0.5, "logistic", "WH")
+    assert model.certificate_.lower_bound == 12.88477882207671
+    assert model.status_.name == "CONVERGED"

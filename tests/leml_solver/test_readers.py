@@ -1,7 +1,6 @@
 """Readers give back what was written, name file and line of what is wrong, and never crash."""
 
 import gzip
-import os
 import tempfile
 import zipfile
 from pathlib import Path
@@ -17,7 +16,6 @@ from leml_solver.readers import FORMATS, ReadError, ReadOptions, detect_format, 
 from leml_solver.readers import lines as lines_module
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))
 LENIENT = {"strict": False}
 
 XML = (
@@ -403,11 +401,8 @@ def test_reading_is_streamed(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["bibtex", "emotions", "delicious"])
-def test_real_data(name):
-    path = DATA / f"{name}.npz"
-    if not path.exists():
-        pytest.skip(f"{path} is not there; set LEML_DATA to the folder of the data sets")
-    data = read(path)
+def test_real_data(data_file, name):
+    data = read(data_file(name))
     shapes = {"bibtex": (7395, 1836, 159), "emotions": (593, 72, 6), "delicious": (16105, 500, 983)}
     assert (*data.X.shape, data.Y.shape[1]) == shapes[name]
     assert set(data.splits["train_idx"]).isdisjoint(data.splits["test_idx"])

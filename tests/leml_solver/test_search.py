@@ -7,7 +7,7 @@ import pytest
 from test_erm import BALLS, KINDS, drawn
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from leml_solver import LOSSES, FrobeniusBall, Problem, Squared, Status, TraceBall, minimise
+from leml_solver import FrobeniusBall, Labels, Problem, Squared, Status, TraceBall, minimise
 from leml_solver._exact.cvxpy_oracle import _answer
 from leml_solver._exact.objective import Entries, Quadratic, reduce
 from leml_solver._exact.search import Point, Search
@@ -45,12 +45,12 @@ def test_second_order_models_keep_the_work_small(name, kind, ball, most):
     assert result.iterations <= most
 
 
-def large(name):
+def large(name, scale=1.0):
     """A problem too large for second-order models."""
     rng = np.random.default_rng(2)
     rows, columns = np.arange(300), rng.integers(0, 90, 300)
     X, values = rng.standard_normal((300, 120)), np.sign(rng.standard_normal(300))
-    return Problem(LOSSES[name], X, rows, columns, values, None, 90)
+    return Problem(name, X, Labels.observed(rows, columns, scale * values, (300, 90)))
 
 
 def test_a_large_problem_takes_one_round_of_gradients_and_a_few_newton_steps():
@@ -80,11 +80,7 @@ def test_the_solution_as_a_start_needs_the_warm_up_only():
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_the_search_stops_as_soon_as_the_gap_is_small_enough(scale):
     """Half of tol times the objective at zero, whatever the unit of the labels."""
-    problem = large("squared")
-    problem = Problem(
-        Squared(), problem.X, problem.rows, problem.columns, scale * problem.values, None, 90
-    )
-    tol = 1e-3
+    problem, tol = large("squared", scale), 1e-3
     result = minimise(problem, TraceBall(5.0 * scale), tol=tol)
     assert result.trace[-1] <= 0.5 * tol * problem.scale < min(result.trace[:-1])
 

@@ -12,7 +12,7 @@ from leml_solver._linalg.threads import (
     even_rows,
     limit_threads,
     matmul,
-    shared,
+    parallel_map,
     thread_count,
 )
 from leml_solver.labels import Labels, as_labels
@@ -121,7 +121,7 @@ def test_shares_cover_the_rows_and_balance_entries(count):
 def test_threads_follow_the_limit_and():
     with limit_threads(2):
         assert thread_count() == 2
-        assert shared(lambda part: part + 1, [1, 2, 3]) == [2, 3, 4]
+        assert parallel_map(lambda part: part + 1, [1, 2, 3]) == [2, 3, 4]
     assert thread_count() == available_threads() >= 1
 
 
@@ -213,7 +213,7 @@ def test_a_masked_zero_is_known_and_an_unobserved_label_is_listed():
         (lambda: Labels.masked(np.ones((2, 2)), np.ones((2, 3))), "must have the shape of `Y`"),
         (lambda: Labels.observed([2], [0], [1.0], (2, 2)), "must lie in \\[0, 2\\)"),
         (lambda: Labels.observed([0], [0, 1], [1.0], (2, 2)), "one index a value"),
-        (lambda: Labels.observed([0], [0], [1.0], (2, 2), [-1.0]), "not negative"),
+        (lambda: Labels.observed([0], [0], [1.0], (2, 2), [-1.0]), "must not be negative"),
         (lambda: Labels.with_missing(np.ones(3)), "two axes"),
         (lambda: Labels.full(sp.csr_matrix((0, 3))), "rows and columns"),
     ],

@@ -1,6 +1,7 @@
 """Conjugate gradients and the trust-region Newton method, on problems with known answers."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from leml_solver._factored.cg import CGOptions, conjugate_gradient
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import FAST, PLAIN
 from leml_solver._factored.tron import TronOptions, tron
+from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Product, Whole
 from leml_solver._linalg.factors import Groups
 from leml_solver._linalg.matrices import Counted, as_matrix
 from leml_solver.labels import as_labels
@@ -107,6 +109,60 @@ def test_zero_residual_stays_at_zero():
     assert not solution.any()
 
 
+@pytest.mark.parametrize("groups", Groups)
+@pytest.mark.parametrize("preconditioned", [True, False])
+@pytest.mark.parametrize("share", [0.0, 0.5, 2.0])
+def test_a_trust_region_ends_a_run_on_its_boundary(groups, preconditioned, share):
+    rng = np.random.default_rng(6)
+    diagonal = np.geomspace(1, 50, 20).reshape(5, 4)
+    right = rng.standard_normal((5, 4))
+    scale = 1 / np.sqrt(diagonal) if preconditioned else np.ones((5, 4))
+    solution = right / diagonal
+    radius = share * np.sqrt(groups.inner(solution, solution / scale))
+    run = ConjugateGradient(
+        Product(lambda S: diagonal * S, groups),
+        right.copy(),
+        groups,
+        tol=1e-12,
+        preconditioner=scale if preconditioned else None,
+        radius=radius,
+    ).run(60)
+    S = run.solution
+    # Twenty steps of size one, a few roundings each.
+    np.testing.assert_allclose(run.length, np.sqrt(groups.inner(S, S / scale)), atol=1e-12)
+    fallen = groups.inner(S, right) - 0.5 * groups.inner(S, diagonal * S)
+    np.testing.assert_allclose(run.decrease, fallen, atol=1e-12)
+    expected = radius if share < 1 else radius / 2
+    np.testing.assert_allclose(run.length, expected, atol=1e-10)
+    if share > 1:
+        np.testing.assert_allclose(S, solution, atol=1e-10)  # to 1e-12, condition number 50
+
+
+def test_numpy_and_compiled_sums_run_the_same_conjugate_gradients():
+    M, right = _spd(6, 0), np.random.default_rng(1).standard_normal((6, 3))
+    plain, compiled = (
+        ConjugateGradient(Product(lambda S: M @ S, space), right.copy(), space, tol=0.0).run(4)
+        for space in (Whole(), Groups.TOGETHER)
+    )
+    np.testing.assert_allclose(plain.solution, compiled.solution, rtol=1e-10)  # rounding only
+
+
+def test_a_run_goes_on_with_some_of_its_columns():
+    M, right = _spd(7, 3), np.random.default_rng(2).standard_normal((7, 4))
+    product = Product(lambda S: M @ S, Groups.COLUMNS)
+    whole, chosen = (
+        ConjugateGradient(product, right.copy(), Groups.COLUMNS, tol=0.0).run(0) for _ in range(2)
+    )
+    kept = np.array([True, False, True, False])
+    for _ in range(3):
+        whole.step()
+    chosen.step()
+    chosen = chosen.columns(kept, product)
+    for _ in range(2):
+        chosen.step()
+    np.testing.assert_allclose(chosen.solution, whole.solution[:, kept], rtol=1e-12)  # rounding
+
+
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("missing", [True, False])
 @pytest.mark.parametrize("name", ["squared", "logistic", "squared_hinge"])
@@ -163,6 +219,31 @@ def test_tron_never_increases_any_group(make, seed, name):
         before, after = problem.values(problem.at(scale * W)), problem.values(point)
         assert (after <= before).all()
         assert moved.shape == W.shape
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_no_more_steps_are_accepted_than_allowed(make):
+    """Steps that are rejected shrink the region and are not counted."""
+    problem, W = make("logistic", True)
+    points = []
+
+    class Watched:
+        groups = problem.groups
+        at, values, preconditioner = problem.at, problem.values, problem.preconditioner
+
+        def gradient(self, point):
+            points.append(getattr(point, "W", point))
+            return problem.gradient(point)
+
+        def hessian(self, point):
+            return problem.hessian(point)
+
+    options = TronOptions(newton_steps=60, cg_steps=20, tol=1e-9, accepted_steps=3)
+    end, _ = tron(Watched(), 300 * W, options)
+    moves = [problem.groups.inner(b - a, b - a) > 0 for a, b in pairwise([*points, end])]
+    assert (sum(moves) == 3).all()
+    free, _ = tron(problem, 300 * W, replace(options, accepted_steps=None))
+    assert (problem.values(problem.at(free)) < problem.values(problem.at(end))).all()
 
 
 @pytest.mark.parametrize("intercept", [True, False])

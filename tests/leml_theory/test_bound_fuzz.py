@@ -1,85 +1,35 @@
 """No bound on a Rademacher average is violated, over ten thousand random worlds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from leml_theory.bounds import BoundValue, Setting, complexity_bounds
+from leml_theory.bounds import (
+    COMPLEXITY_BOUNDS,
+    Bound,
+    BoundValue,
+    FailedAssumption,
+    complexity_bounds,
+)
+from leml_theory.checks import check_bound
+from leml_theory.checks.bound import RandomWorld, random_world
 from leml_theory.rademacher import Estimate, rademacher_averages
 from leml_theory.sweep.rates import exceeds, family_z
-from simulations.features import (
-    AnisotropicGaussian,
-    FeatureLaw,
-    HeavyTailed,
-    IsotropicGaussian,
-    NonNegative,
-    RademacherVectors,
-    RankOne,
-    RareOutlier,
-)
-from simulations.observation import Observation, UniformLabels, WeightedLabels, heavy_label, zipf
 
 BLOCKS, PER_BLOCK, LARGE = 8, 1500, 160
-# At most 7 evaluations a setting; the family-wise error of 1e-6 is shared among all of them.
+# At most 7 evaluations per setting; the family-wise error of 1e-6 is shared among all of them.
 Z = family_z(7 * (BLOCKS * PER_BLOCK + LARGE))
 
 
-@dataclass
-class World:
-    features: FeatureLaw
-    observation: Observation
-    n: int
-    radius: float
-
-
-def _log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
-    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
-
-
-def _features(d: int, rng: np.random.Generator) -> FeatureLaw:
-    spectrum = tuple(_log_uniform(0.1, 10, rng) * np.arange(1, d + 1) ** -rng.uniform(0, 3))
-    laws = (
-        IsotropicGaussian(d),
-        IsotropicGaussian(d, normalised=False),
-        AnisotropicGaussian(spectrum),
-        RademacherVectors(d),
-        RankOne(d),
-        RareOutlier(rng.uniform(0.1, 1), rng.uniform(1, 30), _log_uniform(1e-3, 0.5, rng)),
-        NonNegative(d),
-        HeavyTailed(d, rng.uniform(2.1, 5)),
-    )
-    # The last two are simulated point by point, so they come less often and with fewer points.
-    return laws[rng.choice(len(laws), p=(0.15, 0.15, 0.15, 0.2, 0.15, 0.1, 0.05, 0.05))]
-
-
-def _observation(L: int, rng: np.random.Generator) -> Observation:
-    kind = rng.integers(3)
-    if kind == 0 or L == 1:
-        return UniformLabels(L)
-    law = zipf(L, rng.uniform(0, 3)) if kind == 1 else heavy_label(L, rng.uniform(0.01, 0.99))
-    return WeightedLabels(law)
-
-
-def random_world(rng: np.random.Generator, largest: int) -> World:
-    d, L = (round(_log_uniform(1, largest, rng)) for _ in range(2))
-    features = _features(d, rng)
-    most = 30 if isinstance(features, NonNegative | HeavyTailed) else 1e9
-    n = round(_log_uniform(1, most, rng))
-    return World(features, _observation(L, rng), n, _log_uniform(0.01, 100, rng))
-
-
 def evaluate(
-    world: World, draws: int, rng: np.random.Generator
+    world: RandomWorld, draws: int, rng: np.random.Generator
 ) -> list[tuple[Estimate, BoundValue]]:
     """Pair every valid bound with the measured average that it bounds."""
     measured = rademacher_averages(world.features, world.observation, world.n, draws=draws, rng=rng)
     pairs = []
     for ball, estimate in measured.items():
-        setting = Setting.of(
-            world.features, world.observation, world.n, radius=world.radius, ball=ball
-        )
-        valid = [bound for bound in complexity_bounds(setting).values() if bound.valid]
+        valid = [b for b in complexity_bounds(world.setting(ball)).values() if b.valid]
         pairs += [(estimate.scaled(world.radius), bound) for bound in valid]
     return pairs
 
@@ -130,9 +80,41 @@ def test_every_bound_is_tried():
     counts: dict[str, int] = {}
     for _ in range(400):
         world = random_world(rng, 24)
-        setting = Setting.of(world.features, world.observation, world.n)
-        for name, bound in complexity_bounds(setting).items():
+        for name, bound in complexity_bounds(world.setting("trace")).items():
             counts[name] = counts.get(name, 0) + bound.valid
     assert counts["theorem_3"] == 400
     # Expected shares are at least 0.1 of 400; 15 is some four standard deviations below 40.
     assert min(counts.values()) >= 15, counts
+
+
+@pytest.mark.parametrize("name", COMPLEXITY_BOUNDS)
+def test_check_bound_passes_every_bound_of_the_package(name):
+    assert len(check_bound(COMPLEXITY_BOUNDS[name])) == 60
+
+
+def times(factor, bound):
+    """Return the bound multiplied by a factor."""
+    return replace(
+        bound, formula=lambda setting: replace(bound(setting), value=factor * bound(setting).value)
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in COMPLEXITY_BOUNDS if name != "paper_route"])
+def test_check_bound_fails_a_fifth_of_a_bound_and_names_the_setting(name):
+    words = rf"'{name}' is not what it says:\n  \w+ ball at n = \d+, radius "
+    with pytest.raises(AssertionError, match=words):
+        check_bound(times(0.2, COMPLEXITY_BOUNDS[name]))
+
+
+def test_check_bound_fails_the_paper_s_route_once_its_constant_is_gone():
+    """Its constant is above 91: a fifth of it is true still, and a thousandth is not."""
+    check_bound(times(0.2, COMPLEXITY_BOUNDS["paper_route"]))
+    with pytest.raises(AssertionError, match="'paper_route' is not"):
+        check_bound(times(0.001, COMPLEXITY_BOUNDS["paper_route"]))
+
+
+def test_check_bound_says_when_a_bound_is_never_valid():
+    never = FailedAssumption("needs luck", "none")
+    bound = Bound("never", "never", lambda setting: BoundValue("never", 1.0, (never,)))
+    with pytest.raises(AssertionError, match="in none of 200 random worlds"):
+        check_bound(bound, settings=2)

@@ -73,7 +73,7 @@ def test_every_check_of_the_controls_can_fail():
     assert failing("X11", frame) == []
     accepted = frame.assign(**{c: True for c in frame if c.endswith("_valid")})
     assert len(failing("X11", accepted)) == 4
-    assert len(failing("X11", frame.assign(refused=""))) == 4
+    assert len(failing("X11", frame.assign(failures="{}"))) == 4
     outlier = frame["series"] == "rare outlier"
     rarer = frame.assign(value=frame["value"].where(~outlier, frame["value"] / 3))
     assert len(failing("X11", rarer)) == 3

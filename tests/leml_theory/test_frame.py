@@ -1,15 +1,18 @@
 """The results frame: bounds beside measurements, and violations that can be seen."""
 
+import io
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from leml_theory.bounds import Setting, failures_from_json, tabled_bounds
 from leml_theory.measurements import measure
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
-from leml_theory.sweep.frame import BOUNDS, COLUMNS, comparisons, results_frame, violations
+from leml_theory.sweep.frame import bounds_in, columns, comparisons, results_frame, violations
+from leml_theory.worlds import feature_law, observation_of
 
 AVERAGE = {"law": "gaussian", "n": 1000, "d": 8, "L": 4, "skew": "uniform", "draws": 60}
 LOGISTIC = {"law": "gaussian", "n": 200, "d": 4, "L": 3, "skew": "uniform", "s": 1, "radius": 1.0}
@@ -25,7 +28,7 @@ def frame_of(*planned, change=lambda row: row):
 
 def test_one_row_a_cell_and_quantity_with_every_column():
     frame = frame_of(Planned("a", "rademacher", AVERAGE))
-    assert list(frame.columns) == COLUMNS
+    assert list(frame.columns) == columns()
     assert frame["ball"].to_list() == ["trace", "frobenius"]
     assert frame["series"].to_list() == ["a", "a"]
 
@@ -50,8 +53,20 @@ def test_bounds_on_risks_are_twice_those_on_averages():
 def test_squared_loss_with_gaussian_features_has_no_valid_bound():
     place = {**LOGISTIC, "labels": "rank-1", "loss": "squared"}
     frame = frame_of(Planned("a", "erm", place))
-    assert not frame[[f"{name}_valid" for name in BOUNDS]].eq(True).any(axis=None)
+    assert not frame[[f"{name}_valid" for name in bounds_in(frame)]].eq(True).any(axis=None)
     assert frame["refused"].str.contains("Lipschitz").all()
+
+
+def test_failed_assumptions_read_back_exactly_from_a_table():
+    """Through CSV and back: each bound has the failures that it gave, numbers to the bit."""
+    few = {**AVERAGE, "n": 3, "law": "raw-gaussian"}
+    table = io.StringIO(frame_of(Planned("a", "rademacher", few)).to_csv(index=False))
+    for _, row in pd.read_csv(table).iterrows():
+        law, seen = feature_law(row["law"], row["d"]), observation_of(row["skew"], row["L"])
+        setting = Setting.of(law, seen, row["n"], ball=row["ball"])
+        for name, bound in tabled_bounds().items():
+            assert failures_from_json(row["failures"], name) == bound(setting).failures
+            assert row[f"{name}_valid"] == bound(setting).valid
 
 
 def test_logistic_loss_with_gaussian_features_has_one():

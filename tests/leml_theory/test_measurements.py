@@ -9,7 +9,7 @@ from leml_solver import LOSSES, TraceBall, certify, minimise
 from leml_theory.bounds import RiskSetting, Setting
 from leml_theory.measurements import MEASUREMENTS, measure
 from leml_theory.measurements.exceedances import exceedances
-from leml_theory.measurements.minimisers import _trial, problem_of
+from leml_theory.measurements.minimisers import _trial
 from leml_theory.measurements.planted import _excesses, _signal
 from leml_theory.runs.cells import Cell
 from leml_theory.worlds import feature_law, label_model
@@ -165,7 +165,7 @@ def one_trial(seed):
     rng = cell.rng()
     labels = label_model("rank-1", 6, 5, rng)
     world = Scenario(feature_law("gaussian", 6), labels, UniformLabels(5))
-    return cell, labels, problem_of(world.sample(400, rng), "squared")
+    return cell, labels, world.sample(400, rng).problem("squared")
 
 
 def test_generalisation_gap_is_risk_minus_empirical_risk():

@@ -16,6 +16,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from leml_theory.bounds import FailedAssumption, failures_to_json
 from leml_theory.measurements.records import place
 from leml_theory.plots import (
     plot_experiment,
@@ -27,7 +28,7 @@ from leml_theory.plots import (
 from leml_theory.plots.catalogue import PICTURES
 from leml_theory.plots.style import GREY, LOOKS, picture_style
 from leml_theory.plots.ticks import log_places, number
-from leml_theory.plots.validity import refusals, short_reason
+from leml_theory.plots.validity import short_reason
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import EXPERIMENTS, Planned
 from leml_theory.sweep.frame import results_frame
@@ -304,8 +305,8 @@ def test_errors_say_what_is_missing_and_what_to_run(frame):
         plot_risk_against_n(only)
     with pytest.raises(ValueError, match="no rows of X2 and X5"):
         plot_risk_against_labels(frame.iloc[:0])
-    with pytest.raises(ValueError, match=r"lacks the columns value, refused.*results\.csv"):
-        plot_experiment(frame.drop(columns=["value", "refused"]), "X1")
+    with pytest.raises(ValueError, match=r"lacks the columns value, failures.*results\.csv"):
+        plot_experiment(frame.drop(columns=["value", "failures"]), "X1")
     with pytest.raises(ValueError, match="`experiment` must be one of 'X1'"):
         plot_experiment(frame, "X12")
     with pytest.raises(ValueError, match="`series` must be one of 'n', 'L', got 'd'"):
@@ -314,17 +315,17 @@ def test_errors_say_what_is_missing_and_what_to_run(frame):
         save_figure(Figure(), ".", "a/b")
 
 
-def test_refusals_are_read_from_the_column():
-    text = (
-        "paper_route needs d >= L, here d = 4 and L = 8; paper_route needs n > 150.2 at p = 0.1, "
-        "here n = 9; paper_route_as_printed paper_route_as_printed needs a; b"
-    )
-    assert len(refusals(text, "paper_route")) == 2
-    # A risk's bound may carry its name twice, and a sentence its own semicolon.
-    assert refusals(text, "paper_route_as_printed") == ["needs a; b"]
-    assert refusals(float("nan"), "theorem_3") == []
-    rows = pd.DataFrame({"refused": [text, text.replace("150.2", "2e7"), ""]})
+def test_failed_assumptions_are_told_in_a_few_words():
+    """Braces, quotes and semicolons of a sentence do no harm; of a number the range is told."""
+    small = FailedAssumption("needs d >= L", 'd = 4; L = 8, "so"')
+    cells = [
+        {"paper_route": (small, FailedAssumption("needs n > {}", "n = 9", number))}
+        for number in (150.2, 2e7)
+    ]
+    rows = pd.DataFrame({"failures": [*map(failures_to_json, cells), failures_to_json({})]})
     assert short_reason(rows, "paper_route") == "needs d ≥ L; needs n > 150 to 2·10⁷"
+    assert short_reason(rows.iloc[:1], "paper_route") == "needs d ≥ L; needs n > 150"
+    assert short_reason(rows, "theorem_3") == "no reason recorded"
 
 
 @pytest.mark.parametrize(

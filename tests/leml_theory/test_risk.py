@@ -19,10 +19,10 @@ from leml_theory.risk import (
     minimum_risk,
     population_risk,
     second_moments,
-    support,
 )
 from simulations.features import (
     AnisotropicGaussian,
+    FeatureLaw,
     HeavyTailed,
     IsotropicGaussian,
     NonNegative,
@@ -115,7 +115,7 @@ def test_methods():
 def test_enumeration_agrees_with_closed_form():
     """Two routes to one number: enumerate the planted world, or use its moments."""
     rng, scenario = np.random.default_rng(3), WORLDS["signs-planted"]
-    points, chances = support(SIGNS).points, support(SIGNS).probabilities
+    points, chances = SIGNS.support.points, SIGNS.support.probabilities
     assert chances.sum() == pytest.approx(1)
     np.testing.assert_allclose(points.T * chances @ points, second_moments(SIGNS), atol=1e-15)
     Z = random_coefficients(scenario, rng)
@@ -282,9 +282,12 @@ def test_wrong_shape_and_real_labels_with_a_binary_loss():
 
 
 def test_an_unknown_law_is_not_taken_for_an_isotropic_one():
-    class Unknown:
+    class Unknown(FeatureLaw):
         n_features = 2
         moments = AnisotropicGaussian((1.0, 0.5)).moments
+
+        def sample(self, n, rng):
+            return AnisotropicGaussian((1.0, 0.5)).sample(n, rng)
 
     with pytest.raises(ValueError, match="E xx\\^T of Unknown is not known"):
         second_moments(Unknown())

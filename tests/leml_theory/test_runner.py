@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import numba
 import pytest
 import toy_measure
 from toy_measure import N_CELLS, cells
@@ -55,8 +56,13 @@ def uninterrupted(tmp_path_factory):
     return bits(results)
 
 
+def default_interrupts():
+    """Let Ctrl-C reach a child whose parent ignores it, as one under nohup does."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
-def started(folder, jobs, *measure, **options):
+def started(folder, jobs, *measure, prepare=default_interrupts):
     """Run the toy grid in a process of its own; whatever is left of it is killed at the end."""
     process = subprocess.Popen(
         [sys.executable, "-m", "toy_measure", str(folder), str(jobs), *measure],
@@ -64,7 +70,7 @@ def started(folder, jobs, *measure, **options):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        **options,
+        preexec_fn=prepare,
     )
     try:
         yield process
@@ -174,7 +180,7 @@ def test_a_run_that_meets_a_limit_of_the_disk_can_be_taken_up(tmp_path, uninterr
         resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
 
     folder = tmp_path / "out"
-    with started(folder, 2, "measure", preexec_fn=limit) as process:
+    with started(folder, 2, "measure", prepare=limit) as process:
         _, errors = process.communicate(timeout=60)
     stored = len(Store.open(folder).load())
     assert process.returncode == 1
@@ -214,6 +220,7 @@ def test_one_thread_and_light_imports_in_every_process(tmp_path):
     serial = run(tmp_path / "serial", cells(2), toy_measure.threads_and_modules)
     parallel = run(tmp_path / "parallel", cells(2), toy_measure.threads_and_modules, jobs=2)
     assert {record["threads"] for (record,) in [*serial.values(), *parallel.values()]} == {1}
+    assert {record["compiled"] for (record,) in parallel.values()} == {1}
     assert {record["process"] for (record,) in serial.values()} == {os.getpid()}
     assert os.getpid() not in {record["process"] for (record,) in parallel.values()}
     assert {record["heavy"] for (record,) in parallel.values()} == {""}
@@ -232,6 +239,13 @@ def test_floating_point_warnings_are_as_usual(tmp_path):
     for jobs in (1, 2):
         results = run(tmp_path / str(jobs), cells(2), toy_measure.overflow, jobs)
         assert {record["warnings"] for (record,) in results.values()} == {1}
+
+
+def test_compiled_loops_of_this_process_run_on_one_thread_meanwhile(tmp_path):
+    before = numba.get_num_threads()
+    results = run(tmp_path / "out", cells(2), toy_measure.threads_and_modules)
+    assert {record["compiled"] for (record,) in results.values()} == {1}
+    assert numba.get_num_threads() == before
 
 
 # Failures

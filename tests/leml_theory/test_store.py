@@ -3,15 +3,16 @@
 import errno
 import json
 import os
+import shutil
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leml_theory.runs import store as manifest_module
-from leml_theory.runs import store as shards_module
+from leml_theory.runs import store as store_module
 from leml_theory.runs.cells import Cell
 from leml_theory.runs.store import Result, Shard, Store, StoreError, checked_records
 
@@ -199,7 +200,7 @@ def test_a_full_disk_says_to_free_space(store, monkeypatch):
     fill(store, CELLS[:2])
     full = lambda path: os.open("/dev/full", os.O_WRONLY)  # noqa: E731
     with monkeypatch.context() as patch:
-        patch.setattr(shards_module, "_new_file", full)
+        patch.setattr(store_module, "_new_file", full)
         shard = Shard(store.shards)
         with pytest.raises(StoreError, match=r"No space left.*free space and run the same command"):
             shard.append(Result(CELLS[2].key, [], 0.0))
@@ -224,7 +225,7 @@ def test_a_full_disk_at_the_start_leaves_a_folder_that_can_be_used_later(tmp_pat
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(manifest_module.os, "replace", full)
+        patch.setattr(os, "replace", full)
         with pytest.raises(StoreError, match=r"No space left.*The disk is full"):
             Store.create(tmp_path / "out", CELLS, description=DESCRIPTION)
     assert Store.create(tmp_path / "out", CELLS, description=DESCRIPTION).load() == {}
@@ -275,9 +276,25 @@ def test_another_grid_or_seed_is_refused_and_nothing_is_touched(store, cells, de
 
 
 def test_another_schema_is_refused(store, monkeypatch):
-    monkeypatch.setattr(manifest_module, "SCHEMA", 99)
+    monkeypatch.setattr(store_module, "SCHEMA", 99)
     with pytest.raises(StoreError, match="it was written in schema 1, this is 99"):
         Store.create(store.folder, CELLS, description=DESCRIPTION)
+
+
+def test_results_of_version_0_1_0_are_loaded_or_refused_by_name(tmp_path):
+    folder = shutil.copytree(Path(__file__).parent / "results_0_1_0", tmp_path / "old")
+    cells = [Cell("toy", {"n": n, "law": "gaussian", "radius": 0.1 * n}, 7) for n in (1, 2, 3)]
+    there = {"version": "0.1.0", "preset": "toy"}
+    for store in (Store.open(folder), Store.create(folder, cells, description=there)):
+        loaded = store.load()
+        assert store.status().damage == ()
+        for cell in cells:
+            n = cell.parameters["n"]
+            expected = {"quantity": "mean", "value": n / 3, "limit": float("nan")}
+            expected |= {"stderr": -float("inf"), "wide": n > 1, "none": None}
+            assert bits(loaded[cell.key]) == bits([expected])
+    with pytest.raises(StoreError, match=r"measured by version 0\.1\.0, this is 0\.2\.0\. Choose"):
+        Store.create(folder, cells, description={**there, "version": "0.2.0"})
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
@@ -295,10 +312,12 @@ def test_a_folder_of_other_things_is_refused(tmp_path):
     assert os.listdir(tmp_path) == ["thesis.tex"]
 
 
-def test_a_start_that_was_killed_is_taken_up(tmp_path):
+@pytest.mark.parametrize("aside", [".manifest.json.x7_q2", "manifest.json.new"])
+def test_a_start_that_was_killed_is_taken_up(tmp_path, aside):
+    """The second name is that of version 0.1.0."""
     (tmp_path / "shards").mkdir()
     (tmp_path / "lock").touch()
-    (tmp_path / "manifest.json.new").write_text('{"schema"')
+    (tmp_path / aside).write_text('{"schema"')
     assert Store.create(tmp_path, CELLS, description=DESCRIPTION).status().total == 5
 
 

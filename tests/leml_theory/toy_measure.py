@@ -75,7 +75,12 @@ def threads_and_modules(cell):
 
     heavy = sorted({"cvxpy", "seaborn", "matplotlib", "pandas"} & set(sys.modules))
     threads = max(library["num_threads"] for library in threadpool_info())
-    return [{"threads": threads, "heavy": ",".join(heavy), "process": os.getpid()}]
+    from numba import get_num_threads
+
+    compiled = get_num_threads()
+    return [
+        {"threads": threads, "compiled": compiled, "heavy": ",".join(heavy), "process": os.getpid()}
+    ]
 
 
 def main():

@@ -108,13 +108,6 @@ EQUIVALENT: dict[Key, str] = {
         0,
     ): SPEED_ONLY + "rows of a block of the sum",
     (
-        FACTORED + "tron.py",
-        "_steihaug",
-        "target, open_ = (options.cg_tol ** 2 * energy, start.radius > 0)",
-        "target, open_ = (options.cg_tol ** 2 * energy, start.radius >= 0)",
-        0,
-    ): SPEED_ONLY + "a region of radius zero lets no step out",
-    (
         FACTORED + "entry_sums.py",
         "FullEntries.label_losses",
         "parts = self._each(lambda part: self.numbers(D, part).sum(axis=0, dtype=np.float64), "
@@ -160,7 +153,7 @@ EQUIVALENT: dict[Key, str] = {
     ): SPEED_ONLY + "the limit itself may go either way",
     (
         LINALG + "threads.py",
-        "shared",
+        "parallel_map",
         "if size == 1 or not worth or len(parts) == 1:",
         "if size == 1 and (not worth) and (len(parts) == 1):",
         0,

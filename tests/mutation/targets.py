@@ -33,7 +33,7 @@ TARGETS = {
     "leml_solver/_factored/plan.py": Target(2, _tests("alternating", "updates")),
     "leml_solver/_factored/algorithm_1.py": Target(10, _tests("tron_cg", "updates")),
     "leml_solver/_factored/algorithm_2.py": Target(12, _tests("tron_cg", "updates")),
-    "leml_solver/_factored/cg.py": Target(6, _tests("tron_cg", "updates")),
+    "leml_solver/_factored/cg.py": Target(2, _tests("tron_cg", "updates")),
     "leml_solver/_factored/tron.py": Target(10, _tests("tron_cg", "updates")),
     "leml_solver/_factored/entry_sums.py": Target(
         8, _tests("sparse_kernels", "tron_cg", "updates", "alternating")
@@ -41,6 +41,7 @@ TARGETS = {
     "leml_solver/_factored/closed_forms.py": Target(4, _tests("closed_forms")),
     "leml_solver/_factored/kernel_method.py": Target(4, _tests("kernel_extension")),
     "leml_solver/_linalg/compiled.py": Target(16, _tests("sparse_kernels", "updates")),
+    "leml_solver/_linalg/conjugate_gradient.py": Target(16, _tests("tron_cg", "updates", "steps")),
     "leml_solver/_linalg/factors.py": Target(6, _tests("updates", "alternating")),
     "leml_solver/_linalg/matrices.py": Target(
         8, _tests("sparse_kernels", "updates", "alternating")

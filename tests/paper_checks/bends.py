@@ -1,8 +1,34 @@
-"""How statements, quantities and bounds of the theory are bent."""
+"""How derivatives, products, quantities and bounds are bent."""
 
 from dataclasses import replace
 
 BOUNDS = "leml_theory.bounds.complexity"
+SPARSE = "leml_solver._factored.entry_sums.SparseEntries"
+
+
+def damped_slopes(original):
+    """Return a fraction of the derivative."""
+    return lambda self, y, f: 0.9 * original(self, y, f)
+
+
+def bent_slopes(original):
+    """Bend the solver's derivative of an entry."""
+    return lambda self, A, H, offset: 1.01 * original(self, A, H, offset)
+
+
+def doubled_products(original):
+    """Multiply by X twice where once is enough."""
+    return lambda self, B: (original(self, B), original(self, B))[0]
+
+
+def negated(original):
+    """Change the sign of what a method returns."""
+    return lambda self, y, f: -original(self, y, f)
+
+
+def shifted(amount):
+    """Add a constant to what a function returns."""
+    return lambda original: lambda *args, **kwargs: original(*args, **kwargs) + amount
 
 
 def scaled_bound(factor):
@@ -28,11 +54,6 @@ def shifted_risk(risk):
     return bent
 
 
-def divided_points(factor):
-    """Return a replacement that asks for fewer points."""
-    return lambda points: lambda *args: max(1, points(*args) // factor)
-
-
 def summed_over_labels(slots):
     """Report the deviation of the sum over the s labels in place of the average."""
 
@@ -49,40 +70,5 @@ def other_labels(slots):
     def bent(parameters, rng):
         labels = "signs" if parameters["labels"] == "all-ones" else "all-ones"
         return slots({**parameters, "labels": labels}, rng)
-
-    return bent
-
-
-def other_balls(erm):
-    """Exchange the two balls."""
-    names = {"trace": "frobenius", "frobenius": "trace", "pooled": "pooled"}
-
-    def bent(parameters, rng):
-        return [{**row, "ball": names[row["ball"]]} for row in erm(parameters, rng)]
-
-    return bent
-
-
-def slow_decay(planted):
-    """Let the excess of a fixed signal decay like 1/sqrt(n)."""
-
-    def bent(parameters, rng):
-        factor = parameters["n"] ** 0.5
-        return [{**row, "value": row["value"] * factor} for row in planted(parameters, rng)]
-
-    return bent
-
-
-def theory(module, name):
-    """Return the path of a name as a module of checks looks it up."""
-    return f"paper_checks.{module}.{name}"
-
-
-def unit_radius(averages):
-    """Measure at radius one in place of sqrt(L)."""
-
-    def bent(d, n_labels, n, draws, rng):
-        found = averages(d, n_labels, n, draws, rng)
-        return {ball: mean.scaled(n_labels**-0.5) for ball, mean in found.items()}
 
     return bent

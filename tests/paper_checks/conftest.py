@@ -2,7 +2,7 @@
 
 import pytest
 
-from paper_checks.running import one_thread
+from paper_checks.checking.running import one_thread
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,8 @@
 """What a mutation is: a function or constant that a check uses, bent so that it must fail."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Mutation:
         What is bent, in words.
     target : str
         Dotted path of the function or constant, as the check looks it up
-        ('paper_checks.section_2.low_rank_least_squares', 'leml_solver.losses.Logistic.derivative').
+        ('leml_solver.losses.Logistic.derivative'); '.minimise' is a name in the check's own module.
     replacement : callable
         Takes the original and returns the bent one.
     """
@@ -23,6 +23,10 @@ class Mutation:
     name: str
     target: str
     replacement: Callable[[Any], Any]
+
+    def within(self, module: str) -> Self:
+        """Return the mutation with the full path of its target."""
+        return replace(self, target=module + self.target) if self.target[0] == "." else self
 
 
 def scaled(factor: float) -> Callable[[Any], Any]:

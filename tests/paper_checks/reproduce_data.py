@@ -1,13 +1,8 @@
-"""A small data set in the form of the public ones, and where those are."""
-
-import os
-from pathlib import Path
+"""A small data set in the form of the public ones."""
 
 import numpy as np
 from scipy import sparse
 
-ROOT = Path(__file__).resolve().parents[2]
-REAL = Path(os.environ.get("LEML_DATA") or ROOT.parent / "shared" / "data")
 N_TRAIN, N_TEST, N_FEATURES, N_LABELS = 90, 40, 12, 8
 
 

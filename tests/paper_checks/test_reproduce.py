@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 from reproduce_data import tiny_folder
 
-from paper_checks.command import main
+from paper_checks.__main__ import main
 from paper_checks.reproduction import command, measuring
-from paper_checks.reproduction.layout import METHODS
-from paper_checks.reproduction.planning import Request, make_plan
+from paper_checks.reproduction.planning import METHODS, Request, make_plan
 
 COLUMNS = "table,dataset,method,loss,ratio,observed,metric,protocol,ours,stderr,paper"
 

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from leml_solver.labels import Labels
 from leml_solver.metrics import evaluate_rows, evaluate_scores
+from leml_solver.problem import Problem
 from paper_checks.reproduction import early_stopped, measuring
 from paper_checks.reproduction.data import Rows, training_part
 from paper_checks.reproduction.measuring import measure, row_hits
@@ -117,7 +118,7 @@ def test_the_squared_problem_is_the_general_one():
     X, Y = tiny_arrays()
     W, H = np.random.default_rng(1).random((12, 3)), np.random.default_rng(2).random((8, 3))
     labels = Labels.full(Y.astype(float))
-    matrix = early_stopped.checked_features(X, None)
+    matrix = Problem("squared", X, labels).matrix
     sides = [
         early_stopped._Squared(matrix, labels, 0.05),
         early_stopped._General(matrix, labels, "squared", 0.05),

@@ -6,16 +6,18 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
-from mutations_tables import MUTATIONS, bent
+from bent_tables import bent
+from mutations import MUTATIONS
 from test_mutations import lookup
 
 from paper_checks import printed
-from paper_checks.registry import Effort, Verdict
-from paper_checks.running import checks
-from paper_checks.section_5 import growth_for, largest_z
-from paper_checks.statements_tables import STATEMENTS
-from paper_checks.table_facts import cells, off_lattice
-from paper_checks.table_values import hamming_ceiling
+from paper_checks.checking import CHECKS, Effort, Verdict, cells
+from paper_checks.printed import off_lattice
+from paper_checks.statements import PAPER
+from paper_checks.statements.section_5_1 import growth_for, largest_z
+from paper_checks.statements.tables_values import hamming_ceiling
+
+STATEMENTS = {name: statement for name, statement in PAPER.items() if name.startswith("D")}
 
 # numbers, bold marks and sum of each table, from the paper's text by a second, separate reading
 READING = {
@@ -151,15 +153,12 @@ def test_cells_must_be_the_same_and_not_just_as_many():
 
 
 def test_statements_checks_and_mutations_go_together():
-    ids = [statement.id for statement in STATEMENTS]
-    assert len(set(ids)) == len(ids)
-    assert set(ids) == set(MUTATIONS) == {name for name in checks() if name.startswith("D")}
-    assert all(len(MUTATIONS[name]) >= 2 for name in ids)
-    for statement in STATEMENTS:
-        assert bool(statement.correct) == (statement.verdict is not Verdict.HOLDS), statement.id
+    assert all(len(MUTATIONS[name]) >= 2 for name in STATEMENTS)
+    for name, statement in STATEMENTS.items():
+        assert bool(statement.correct) == (statement.verdict is not Verdict.HOLDS), name
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
+@pytest.mark.parametrize("name", STATEMENTS)
 def test_every_comparison_of_a_check_can_fail(name):
     """A check may notice all mutations through one of its comparisons; each must earn its place."""
     failed = set()
@@ -167,7 +166,7 @@ def test_every_comparison_of_a_check_can_fail(name):
         owner, attribute = mutation.target.rsplit(".", 1)
         original = lookup(owner, attribute)
         with patch(mutation.target, mutation.replacement(original)):
-            facts = checks()[name](Effort(True, np.random.default_rng(7))).facts
+            facts = CHECKS[name](Effort(True, np.random.default_rng(7))).facts
         failed |= {place for place, fact in enumerate(facts) if not fact.holds}
     assert failed == set(range(len(facts)))
 
@@ -178,10 +177,9 @@ def test_a_bent_cell_must_exist():
 
 
 def test_the_checks_of_the_tables_are_quick_and_come_out_as_recorded():
-    functions = checks()
     began = time.process_time()
-    for statement in STATEMENTS:
-        outcome = functions[statement.id](Effort(True, np.random.default_rng(7)))
-        assert outcome.as_recorded, (statement.id, outcome.shown)
+    for name in STATEMENTS:
+        outcome = CHECKS[name](Effort(True, np.random.default_rng(7)))
+        assert outcome.as_recorded, (name, outcome.shown)
     # 1.2 s on one core; room for a slower machine
     assert time.process_time() - began < 5

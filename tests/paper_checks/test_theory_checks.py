@@ -11,22 +11,20 @@ from leml_solver import LOSSES
 from leml_theory.bounds import RiskSetting, Setting, expectation_bound, theorem_3
 from leml_theory.rademacher import rademacher_average, spectral_norms
 from leml_theory.risk import population_risk
-from paper_checks import lemma_1, spectral_norm, symmetrisation
-from paper_checks.appendix_c import exact_variance
-from paper_checks.exact_tails import (
+from paper_checks.checking import CHECKS, Effort, Verdict, valid_value
+from paper_checks.statements import PAPER, appendix_b, appendix_b_4, lemma_1
+from paper_checks.statements.claim_7 import exact_variance
+from paper_checks.worlds.exact_tails import (
     largest_count_chance,
     largest_count_tail,
     sign_sum_mean,
     squared_norm_chance,
     turned_probability,
 )
-from paper_checks.measured_facts import valid_value
-from paper_checks.registry import Effort, Verdict
-from paper_checks.running import checks
-from paper_checks.small_worlds import atoms, expected_deviation, sign_patterns, signed_sums
-from paper_checks.statements_theory import STATEMENTS
+from paper_checks.worlds.small import atoms, expected_deviation, sign_patterns, signed_sums
 from simulations import Planted, RademacherVectors, RareOutlier, Scenario, UniformLabels
 
+STATEMENTS = [statement for name, statement in PAPER.items() if name[0] in "TBC"]
 IDS = [statement.id for statement in STATEMENTS]
 
 
@@ -48,7 +46,7 @@ def test_theorems_lemmas_and_claims_have_a_place():
 
 @pytest.mark.parametrize("statement", STATEMENTS, ids=IDS)
 def test_a_statement_says_all_that_a_reader_needs(statement):
-    assert all((statement.statement, statement.how, statement.refuted_by))
+    assert all((statement.says, statement.how, statement.refuted_by))
     # What does not simply hold has a correct form.
     assert bool(statement.correct) == (statement.verdict is not Verdict.HOLDS)
 
@@ -56,7 +54,7 @@ def test_a_statement_says_all_that_a_reader_needs(statement):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("statement_id", IDS)
 def test_the_verdict_is_found_again_with_any_seed(statement_id, seed):
-    outcome = checks()[statement_id](Effort(True, np.random.default_rng(seed)))
+    outcome = CHECKS[statement_id](Effort(True, np.random.default_rng(seed)))
     assert outcome.as_recorded, outcome.shown
     assert all(fact.reason for fact in outcome.facts)
 
@@ -139,7 +137,7 @@ def test_enumerated_sums_agree_with_sampled_ones():
 
 
 def test_the_deviation_of_one_predictor_is_zero_in_the_mean():
-    world = symmetrisation.small_world()
+    world = appendix_b.small_world()
     Z = np.array([[[0.3, -0.8]]])
     assert expected_deviation(world, LOSSES["logistic"], Z, 3) == pytest.approx(0, abs=1e-12)
 
@@ -155,9 +153,9 @@ def test_variance_of_the_squared_norm_by_hand():
 def test_with_its_constants_the_proof_needs_no_more_than_c2_features_a_label():
     """Both steps that use d >= L go through up to L = c2 d; the bound says so with the same c3."""
     for d, ratio in product((1, 7, 500), (0.0, 0.3, 1.0)):
-        assert spectral_norm.last_step(d, 2078 * d, ratio) <= 1 + 1e-12
-        assert spectral_norm.net_deviation(d, 2078 * d) >= 1
-    assert spectral_norm.bare_last_step(1, 2, 1.0) > 1
+        assert appendix_b_4.last_step(d, 2078 * d, ratio) <= 1 + 1e-12
+        assert appendix_b_4.net_deviation(d, 2078 * d) >= 1
+    assert appendix_b_4.bare_last_step(1, 2, 1.0) > 1
 
 
 def test_a_bound_that_is_not_valid_never_passes_for_one():

@@ -157,7 +157,7 @@ def test_a_sample_holds_what_was_seen():
         (lambda: Scenario(RankOne(2), AllOnes(3), UniformLabels(4)), "got 3 and 4"),
         (
             lambda: Scenario(RankOne(2), LinearLabels(np.ones((3, 4))), UniformLabels(4)),
-            r"one row a feature \(2\), got 3",
+            r"one row per feature \(2\), got 3",
         ),
         (
             lambda: Scenario(IsotropicGaussian(2), Planted(4, 0.5), UniformLabels(4)),
@@ -171,3 +171,15 @@ def test_a_sample_holds_what_was_seen():
 def test_bad_input_is_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_problem_of_a_sample_has_all_its_entries_and_weights():
+    world = Scenario(IsotropicGaussian(3), LinearLabels(np.ones((3, 4))), UniformLabels(4, 2))
+    sample = world.sample(9, np.random.default_rng(0))
+    problem = sample.problem("squared")
+    assert (problem.labels_per_point, problem.n_labels) == (2, 4)
+    order = np.lexsort((sample.rows, sample.columns))
+    for name in ("rows", "columns", "values", "weights"):
+        np.testing.assert_array_equal(getattr(problem, name), getattr(sample, name)[order])
+    Z = np.zeros((3, 4))
+    assert problem.risk(Z) == 0.5 * np.square(problem.values).sum() / (9 * 2)

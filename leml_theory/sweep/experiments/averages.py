@@ -1,4 +1,4 @@
-"""Experiments on Rademacher averages: Theorems 3, 4 and 6, and several labels a point."""
+"""Experiments on Rademacher averages: Theorems 3, 4 and 6, and several labels per point."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ AVERAGE = "rademacher average"
 HALF = {"trace": -0.5, "frobenius": -0.5}
 
 
-def _average(series: str, law: str, sizes: tuple[int, int, int], draws: int) -> Planned:
-    """Plan one average; `sizes` are n, d, L."""
-    n, d, n_labels = sizes
-    place = {"law": law, "n": n, "d": d, "L": n_labels, "skew": "uniform", "draws": draws}
-    return Planned(series, "rademacher", place)
+def _average(series: str, law: str, **place: int) -> Planned:
+    """Plan one average with uniform labels; `place` holds n, d, L and draws."""
+    return Planned(series, "rademacher", {"law": law, "skew": "uniform", **place})
 
 
 def powers(first: int, last: int, step: int = 1) -> list[int]:
@@ -25,8 +23,10 @@ def _x1(preset: str) -> list[Planned]:
     draws = 200 if quick else 400
     points = powers(6, 14, 2) if quick else powers(6, 14)
     labels = powers(4, 10, 2) if quick else powers(4, 10)
-    by_n = [_average("n", "rank-one", (n, 4, 64), draws) for n in points]
-    return by_n + [_average("L", "rank-one", (4096, 4, n_labels), draws) for n_labels in labels]
+    by_n = [_average("n", "rank-one", n=n, d=4, L=64, draws=draws) for n in points]
+    return by_n + [
+        _average("L", "rank-one", n=4096, d=4, L=n_labels, draws=draws) for n_labels in labels
+    ]
 
 
 X1 = Experiment(
@@ -45,11 +45,11 @@ def _x2(preset: str) -> list[Planned]:
     draws = 100 if quick else 400
     many = powers(10, 18, 2) if quick else powers(10, 18)
     sizes = powers(4, 7) if quick else powers(4, 9)
-    plan = [_average("n", "gaussian", (n, 64, 64), draws) for n in many]
-    plan += [_average("few points", "gaussian", (n, 64, 64), draws) for n in powers(3, 7)]
+    plan = [_average("n", "gaussian", n=n, d=64, L=64, draws=draws) for n in many]
+    plan += [_average("few points", "gaussian", n=n, d=64, L=64, draws=draws) for n in powers(3, 7)]
     for law in ("gaussian", "rademacher"):
         series = f"L = d, {law}"
-        plan += [_average(series, law, (10**6, size, size), draws) for size in sizes]
+        plan += [_average(series, law, n=10**6, d=size, L=size, draws=draws) for size in sizes]
     return plan
 
 
@@ -73,11 +73,16 @@ def transition_plan(preset: str) -> list[Planned]:
     quick = preset == "quick"
     draws = 100 if quick else 400
     labels = [2, 8, 32, 128, 512, 1024, 2048, 4096] if quick else powers(1, 12)
-    plan = [_average("L", "gaussian", (65536, 32, n_labels), draws) for n_labels in labels]
-    plan += [
-        _average("L >> d", "gaussian", (65536, 32, n_labels), draws) for n_labels in powers(9, 12)
+    plan = [
+        _average("L", "gaussian", n=65536, d=32, L=n_labels, draws=draws) for n_labels in labels
     ]
-    return plan + [_average("d", "gaussian", (65536, d, 1024), draws) for d in powers(3, 7)]
+    plan += [
+        _average("L >> d", "gaussian", n=65536, d=32, L=n_labels, draws=draws)
+        for n_labels in powers(9, 12)
+    ]
+    return plan + [
+        _average("d", "gaussian", n=65536, d=d, L=1024, draws=draws) for d in powers(3, 7)
+    ]
 
 
 TRANSITION_FITS = (
@@ -121,7 +126,7 @@ def _x7(preset: str) -> list[Planned]:
 
 X7 = Experiment(
     "X7",
-    "s labels a point: what more slots buy, risk averaged over n s",
+    "s labels per point: what more slots buy, risk averaged over n s",
     _x7,
     (
         Fit("all-ones", "supremum deviation", "s", "sharp", {"trace": 0.0, "frobenius": -0.5}),

@@ -11,6 +11,7 @@ from leml_theory.rademacher import check_draws
 from leml_theory.sweep.experiments.design import Experiment, Fit, Planned
 from leml_theory.worlds import observation_of
 
+GRID = "grid"  # what tables call a grid of the user's own
 AXES = ("n", "d", "L", "s", "skew", "radius")
 # world -> (label model, loss); the first two need no label model of their own
 WORLDS = {
@@ -37,7 +38,7 @@ class Grid:
     law : str
         Feature law.
     draws : int
-        Draws a cell.
+        Draws per cell.
     """
 
     axes: dict[str, list[Any]]
@@ -53,12 +54,12 @@ class Grid:
         several = self.axes["s"] != [1]
         if self.world == "planted" and (self.law != "rademacher" or several):
             raise ValueError(
-                "The planted world needs --law rademacher and one label a point (--s 1), "
+                "The planted world needs --law rademacher and one label per point (--s 1), "
                 f"got law {self.law!r} and s {self.axes['s']}."
             )
         if self.world == "averages" and several and self.axes["skew"] != ["uniform"]:
             raise ValueError(
-                "Several labels a point are averaged with uniform labels only, got skew "
+                "Several labels per point are averaged with uniform labels only, got skew "
                 f"{self.axes['skew']}; choose another --world or --s 1."
             )
         if self.world == "logistic" and self.law not in ("gaussian", "raw-gaussian"):
@@ -89,7 +90,7 @@ class Grid:
             if len(self.axes[self.main_axis]) > 1
         ]
         title = f"{self.world}, {self.law} features, against {self.main_axis}"
-        return Experiment("grid", title, lambda _: plan, fits)
+        return Experiment(GRID, title, lambda _: plan, fits)
 
     def _plan(self) -> list[Planned]:
         """Return the planned cells of every combination."""

@@ -16,7 +16,7 @@ from leml_theory.sweep.rates import Slope, curve_slope, family_z, local_slopes, 
 AGREES = 3.0
 _SLOPES_IN_A_RUN = 100
 _CHANCE = family_z(2 * _SLOPES_IN_A_RUN, level=0.01)  # two sides; 3.9 standard errors
-# What sharp formulas leave out at the smallest sizes of the grids (L = 2, or one point a label).
+# What sharp formulas leave out at the smallest sizes of the grids (L = 2, or one point per label).
 _SHARP_SLACK = 0.02
 
 

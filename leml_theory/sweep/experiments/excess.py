@@ -26,23 +26,23 @@ from leml_theory.sweep.experiments.design import (
 EXCESS = "excess risk"
 
 
-def _worst(
-    series: str, sizes: tuple[int, int, int], effort: tuple[int, int], **more: float
-) -> Planned:
-    """Plan a worst planted excess; `sizes` are n, d, L and `effort` draws and signals."""
-    n, d, n_labels = sizes
-    draws, signals = effort
-    place = {"n": n, "d": d, "L": n_labels, "skew": "uniform", "draws": draws, "signals": signals}
-    return Planned(series, "worst planted", place, **more)
+def _worst(series: str, place: dict[str, int], *, radius: float = 1.0) -> Planned:
+    """Plan a worst planted excess with uniform labels; `place` holds n, d, L, draws and signals."""
+    return Planned(series, "worst planted", {**place, "skew": "uniform"}, radius=radius)
+
+
+def _effort(preset: str) -> dict[str, int]:
+    """Return how many draws and signals a worst planted excess takes."""
+    return {"draws": 60, "signals": 12} if preset == "quick" else {"draws": 200, "signals": 40}
 
 
 def _x3(preset: str) -> list[Planned]:
     quick = preset == "quick"
-    effort = (40, 12) if quick else (200, 40)
     plan = transition_plan(preset)
     labels = powers(4, 10, 2) if quick else powers(4, 14, 2)
-    few = (effort[0] // 2, effort[1])  # thousands of labels average the noise away
-    plan += [_worst("planted, d = 8", (10**9, 8, n_labels), few) for n_labels in labels]
+    # Few draws, since thousands of labels average the noise away.
+    place = {"n": 10**9, "d": 8, **_effort(preset), "draws": 20 if quick else 100}
+    plan += [_worst("planted, d = 8", {**place, "L": n_labels}) for n_labels in labels]
     for n_labels in powers(4, 10, 2) if quick else powers(4, 14, 2):
         # the number of points that the paper's own proof asks for
         n = math.ceil(n_labels**2 * math.log(n_labels**2 / 2))
@@ -74,8 +74,7 @@ X3 = Experiment(
 def _x4(preset: str) -> list[Planned]:
     quick = preset == "quick"
     shares = (0.1, 0.4, 0.9) if quick else (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
-    place = {"n": 262144, "d": 32, "L": 32}
-    place |= {"draws": 60, "signals": 12} if quick else {"draws": 200, "signals": 40}
+    place = {"n": 262144, "d": 32, "L": 32, **_effort(preset)}
     return skew_plan(preset) + [
         Planned("planted on the head", "worst planted", {**place, "skew": f"heavy:{share}"})
         for share in shares
@@ -103,13 +102,13 @@ def _diagonal(preset: str) -> list[int]:
 
 
 def _x5(preset: str) -> list[Planned]:
-    quick = preset == "quick"
-    effort = (60, 12) if quick else (200, 40)
+    quick, effort = preset == "quick", _effort(preset)
     gap = {"law": "rademacher", "n": 16384, "d": 64, "L": 64, "skew": "uniform"}
     plan = [Planned("gap", "rademacher", {**gap, "draws": 200 if quick else 600})]
     points = powers(12, 18, 2) if quick else powers(12, 18)
-    plan += [_worst("n", (n, 32, 32), effort) for n in points]
-    return plan + [_worst("L = d", (10**9, size, size), effort) for size in _diagonal(preset)]
+    plan += [_worst("n", {"n": n, "d": 32, "L": 32, **effort}) for n in points]
+    sizes = ({"n": 10**9, "d": size, "L": size} for size in _diagonal(preset))
+    return plan + [_worst("L = d", {**place, **effort}) for place in sizes]
 
 
 def _claim_8(rows: pd.DataFrame) -> list[Outcome]:
@@ -137,9 +136,9 @@ X5 = Experiment(
 
 
 def _x6(preset: str) -> list[Planned]:
-    effort = (60, 12) if preset == "quick" else (200, 40)
+    place = {"n": 10**9, **_effort(preset)}
     return [
-        _worst("L = d", (10**9, size, size), effort, radius=math.sqrt(size))
+        _worst("L = d", {**place, "d": size, "L": size}, radius=math.sqrt(size))
         for size in _diagonal(preset)
     ]
 

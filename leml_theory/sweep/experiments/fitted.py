@@ -13,7 +13,7 @@ FAST = {"trace": -0.5, "frobenius": -0.5, "leml": -0.5}
 
 
 def _erm(series: str, place: dict[str, object], points: list[int]) -> list[Planned]:
-    """Plan one series of fits with Gaussian features and one label a point."""
+    """Plan one series of fits with Gaussian features and one label per point."""
     common = {"law": "gaussian", "s": 1, "skew": "uniform", "loss": "squared", **place}
     return [Planned(series, "erm", {**common, "n": n}) for n in points]
 
@@ -91,7 +91,7 @@ def _ordering(rows: pd.DataFrame) -> list[Outcome]:
 
 X10 = Experiment(
     "X10",
-    "One predictor shared by all labels, one label a point: who finds it",
+    "One predictor shared by all labels, one label per point: who finds it",
     _x10,
     tuple(
         Fit(f"L = {n_labels}", EXCESS, "n", "fast", {"pooled": -0.5, **FAST})

@@ -1,8 +1,5 @@
 """Bayesian compressed sensing: its bound term by term, exact posteriors, recovery."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -20,8 +17,6 @@ from leml_solver.baselines.bayesian_cs import (
 from leml_solver.metrics import evaluate_scores
 from leml_solver.readers import read
 
-ROOT = Path(__file__).resolve().parents[3]
-DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))
 UPDATES = {"factorised": update_factorised, "joint": update_joint}
 FIXED = SparsityPrior(2e12, 1e12)  # every precision is 2, to twelve digits
 ROUNDING = 1e-9  # sums of at most 1e4 terms of moderate size, and well-conditioned solves
@@ -235,10 +230,9 @@ def test_bad_options_are_named(options, message):
         BayesianCSClassifier(**{"rank": 2, **options}).fit(X, Y)
 
 
-@pytest.mark.skipif(not (DATA / "bibtex.npz").exists(), reason="needs bibtex.npz (LEML_DATA)")
-def test_bibtex_with_full_labels_is_near_the_printed_row():
+def test_bibtex_with_full_labels_is_near_the_printed_row(data_file):
     """k/L = 40 %: 54.63, 28.95, 19.95, AUC 0.8263 in print, with another random projection."""
-    train, test = read(DATA / "bibtex.npz").split()
+    train, test = read(data_file("bibtex")).split()
     model = BayesianCSClassifier(64, random_state=0).fit(train.X, train.Y)
     found = evaluate_scores(test.Y, model.decision_function(test.X))
     # a projection moves top-1 by about a point (standard deviation), AUC by about 0.005

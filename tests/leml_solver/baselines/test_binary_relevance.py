@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from leml_solver.baselines import BinaryRelevanceClassifier, label_blocks, label_newton
-from leml_solver.baselines.label_losses import column_losses, derivatives, line_derivatives
+from leml_solver.baselines import BinaryRelevanceClassifier, _label_losses, _label_newton
+from leml_solver.baselines._label_losses import column_losses, derivatives, line_derivatives
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.losses import LOSSES
 
@@ -145,7 +145,7 @@ def test_equations_of_rows_and_conjugate_gradients_agree(monkeypatch, loss, form
     X, Y = data(6, 60, 90, missing=0.5)  # fewer rows than features, so that the rows are taken
     settings = {"loss": loss, "penalty": 0.3, **TIGHT}
     exact = BinaryRelevanceClassifier(**settings).fit(form(X), Y)
-    monkeypatch.setattr(label_newton, "_FEW_ROWS", 0)
+    monkeypatch.setattr(_label_newton, "_FEW_ROWS", 0)
     iterated = BinaryRelevanceClassifier(**settings).fit(form(X), Y)
     assert np.allclose(exact.Z_, iterated.Z_, atol=1e-6)
     assert np.allclose(exact.intercept_, iterated.intercept_, atol=1e-6)
@@ -156,8 +156,8 @@ def test_labels_in_blocks_are_the_same_labels(monkeypatch, missing):
     X, Y = data(7, L=9, missing=missing)
     settings = {"loss": "logistic", **TIGHT}
     expected = BinaryRelevanceClassifier(**settings).fit(X, Y)
-    monkeypatch.setattr(label_blocks, "_ENTRIES", 1)
-    monkeypatch.setattr(label_blocks, "_FEWEST", 4)
+    monkeypatch.setattr(_label_losses, "_BLOCK_ENTRIES", 1)
+    monkeypatch.setattr(_label_losses, "_FEWEST", 4)
     for labels in (Y, sp.csr_array(Y)) if not missing else (Y,):
         blocks = BinaryRelevanceClassifier(**settings).fit(X, labels)
         assert np.allclose(blocks.Z_, expected.Z_, atol=1e-7)
@@ -182,7 +182,7 @@ def test_compiled_losses_are_the_losses_of_the_house(name):
     values = (loss.value(labels, f) * known).sum(axis=0)
     assert np.allclose(column_losses(name, signs, f), values, rtol=1e-12)
     s, t = rng.normal(size=f.shape), rng.random(4)
-    slope, curvature = line_derivatives(name, signs, (f, s, t))
+    slope, curvature = line_derivatives(name, signs, f, s, t)
     at = f + t * s
     assert np.allclose(slope, (loss.derivative(labels, at) * known * s).sum(axis=0), rtol=1e-10)
     expected = (loss.second_derivative(labels, at) * known * s**2).sum(axis=0)

@@ -1,20 +1,22 @@
 """WSABIE: its steps against differences, its sampled ranks against enumeration, its constraints."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 from leml_solver.baselines import WSABIEClassifier
-from leml_solver.baselines.wsabie import Pairs, find_violator, rank_weights, step
+from leml_solver.baselines.wsabie import (
+    Factors,
+    Pairs,
+    Point,
+    Violation,
+    find_violator,
+    rank_weights,
+    step,
+)
 from leml_solver.labels import Labels
 from leml_solver.metrics import average_auc, evaluate_scores
 from leml_solver.readers import read
-
-ROOT = Path(__file__).resolve().parents[3]
-DATA = Path(os.environ.get("LEML_DATA", ROOT.parent / "shared" / "data"))
 
 
 def separable(seed=0, n=120, d=6, L=8):
@@ -27,7 +29,7 @@ def separable(seed=0, n=120, d=6, L=8):
 
 
 def no_past(*factors):
-    return tuple(np.zeros((len(factor), 0)) for factor in factors)
+    return Factors(*(np.zeros((len(factor), 0)) for factor in factors))
 
 
 def test_a_step_follows_the_gradient_of_the_pair_loss():
@@ -38,9 +40,9 @@ def test_a_step_follows_the_gradient_of_the_pair_loss():
     def loss(W, H):
         return weight * (1 - x @ W @ H[p] + x @ W @ H[n])
 
-    moved = W.copy(), H.copy()
-    point = np.flatnonzero(x), x[x != 0]
-    step(point, x @ W, (p, n), moved, no_past(W, H), (weight, rate))
+    moved = Factors(W.copy(), H.copy())
+    point = Point(x[x != 0], np.flatnonzero(x))
+    step(point, x @ W, Violation(p, n, weight), moved, no_past(W, H), rate)
     for which, before in enumerate((W, H)):
         ours = (before - moved[which]) / rate
         for at in np.ndindex(before.shape):
@@ -54,13 +56,13 @@ def test_a_step_follows_the_gradient_of_the_pair_loss():
 def test_adagrad_divides_by_the_root_of_the_mean_squared_gradients():
     rng = np.random.default_rng(1)
     W, H, x = rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), np.array([2.0, 0.0])
-    moved, past = (W.copy(), H.copy()), (np.zeros((2, 1)), np.zeros((2, 1)))
+    moved, past = Factors(W.copy(), H.copy()), Factors(np.zeros((2, 1)), np.zeros((2, 1)))
     expected, total = W[0].copy(), 0.0
     for _ in range(3):
         gradient = 2.0 * (moved[1][1] - moved[1][0])
         total += np.mean(gradient**2)
         expected -= 0.1 * gradient / np.sqrt(total)
-        step((np.array([0]), x[:1]), x @ moved[0], (0, 1), moved, past, (1.0, 0.1))
+        step(Point(x[:1], np.array([0])), x @ moved.W, Violation(0, 1, 1.0), moved, past, 0.1)
         assert moved[0][0] == pytest.approx(expected, abs=1e-14)
     assert np.array_equal(moved[0][1], W[1])  # a feature that is 0 does not move
 
@@ -72,7 +74,7 @@ def test_the_expected_rank_estimate_is_that_of_the_enumerated_draws():
     exact = sum((3 / 5) ** (draws - 1) * (2 / 5) * (5 // draws) for draws in range(1, 6))
     rng, runs = np.random.default_rng(2), 10_000
     for candidates in (np.empty(0, np.int64), np.array([1, 2, 3, 4, 5])):
-        found = [find_violator(z, H, 2.0, (candidates, is_positive, 5), rng) for _ in range(runs)]
+        found = [find_violator(z, H, 2.0, candidates, is_positive, 5, rng) for _ in range(runs)]
         labels, ranks = map(np.array, zip(*found, strict=True))
         assert set(labels.tolist()) == {-1, 1, 3}
         assert np.mean(labels == -1) == pytest.approx(0.6**5, abs=4 * 0.27 / np.sqrt(runs))
@@ -126,12 +128,13 @@ def test_only_observed_labels_are_used():
     ours = [WSABIEClassifier(4, epochs=2, random_state=0).fit(X, y, mask) for y in (Y, flipped)]
     assert np.array_equal(ours[0].W_, ours[1].W_)
     pairs = Pairs.of(Labels.masked(Y, mask))
-    labels, pointers, rows = pairs.positives
+    labels, pointers, rows = pairs.labels, pairs.pointers, pairs.rows
     assert mask[rows, labels].all()
     assert Y[rows, labels].all()
     assert labels.size == (mask & (Y > 0)).sum()
     for i in range(len(X)):
-        own = pairs.negatives[0][pairs.negatives[1][i] : pairs.negatives[1][i + 1]]
+        ends = pairs.negative_pointers[i : i + 2]
+        own = pairs.negative_labels[slice(*ends)]
         assert np.array_equal(own, np.flatnonzero(mask[i] & (Y[i] == 0)))
         assert (rows[pointers[i] : pointers[i + 1]] == i).all()
 
@@ -173,10 +176,9 @@ def test_bad_options_are_named(options, message):
         WSABIEClassifier(**{"rank": 2, **options}).fit(*separable())
 
 
-@pytest.mark.skipif(not (DATA / "bibtex.npz").exists(), reason="needs bibtex.npz (LEML_DATA)")
-def test_bibtex_is_at_least_as_good_as_print():
+def test_bibtex_is_at_least_as_good_as_print(data_file):
     """k/L = 40 %: 52.37, 30.05, 22.47, AUC 0.9092 in print."""
-    train, test = read(DATA / "bibtex.npz").split()
+    train, test = read(data_file("bibtex")).split()
     model = WSABIEClassifier(64, epochs=5, random_state=0).fit(train.X, train.Y)
     found = evaluate_scores(test.Y, model.decision_function(test.X))
     # starts move top-1 by about half a point

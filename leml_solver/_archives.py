@@ -1,0 +1,142 @@
+"""Arrays in a zip file (npz), read so that a hostile file can neither execute nor flood memory."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safe_files import written_aside
+
+__all__ = ["ArchiveError", "read_arrays", "write_arrays"]
+
+MAX_BYTES = 16 * 2**30  # that all arrays of a file may take
+MAX_MEMBERS = 64
+_HEADER_BYTES = 10_000  # longest text of an array's shape and type that is looked at
+_STORED, _DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
+# What zipfile, zlib and numpy raise on damaged bytes; OSError for a place before the beginning.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    IndexError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    UnicodeError,
+    ValueError,
+)
+
+
+class ArchiveError(ValueError):
+    """A file that is not a sound archive of plain arrays."""
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays without compression, aside first, readable by `numpy.load`."""
+    with written_aside(path) as file, zipfile.ZipFile(file, "w", _STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def read_arrays(
+    path: str | os.PathLike[str], *, compressed: bool = True
+) -> dict[str, NDArray[Any]]:
+    """Read plain arrays; nothing in the file is executed and no path in it is followed.
+
+    Parameters
+    ----------
+    path : path
+        An npz file.
+    compressed : bool
+        Whether compressed members are allowed. Without them no file can expand.
+
+    Raises
+    ------
+    ArchiveError
+        If the file is damaged, holds anything but plain arrays, or would take too much memory.
+    OSError
+        If the file cannot be opened.
+    """
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = _members(archive)
+                _check_sizes(members, size, compressed=compressed)
+                return {name: _read_member(archive, info) for name, info in members.items()}
+        except ArchiveError as error:
+            raise ArchiveError(f"{path}: {error}") from error
+        except _DAMAGE as error:
+            raise ArchiveError(f"{path}: not a sound npz file ({error}); make it again.") from error
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the members by array name."""
+    listed = archive.infolist()
+    if len(listed) > MAX_MEMBERS:
+        raise ArchiveError(f"expected at most {MAX_MEMBERS} arrays, got {len(listed)}.")
+    found: dict[str, zipfile.ZipInfo] = {}
+    for info in listed:
+        name = info.filename.removesuffix(".npy")
+        if name == info.filename or not name.isidentifier() or name in found:
+            raise ArchiveError(f"expected members like NAME.npy, once each, got {info.filename!r}.")
+        found[name] = info
+    return found
+
+
+def _check_sizes(members: Mapping[str, zipfile.ZipInfo], size: int, *, compressed: bool) -> None:
+    """Raise if the arrays would take more memory than the file or the limit explains."""
+    total = sum(info.file_size for info in members.values())
+    packed = any(info.compress_type != _STORED for info in members.values())
+    if any(info.compress_type not in (_STORED, _DEFLATED) for info in members.values()):
+        raise ArchiveError("only stored and deflated members are read.")
+    if not compressed and (packed or total > size):
+        raise ArchiveError(f"members must be stored as they are, got {total} bytes in {size}.")
+    if total > MAX_BYTES:
+        raise ArchiveError(
+            f"the arrays would take {total} bytes, more than the {MAX_BYTES} allowed."
+        )
+
+
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
+    """Read one array after comparing the memory it asks for with the bytes there are."""
+    with archive.open(info) as member:
+        prefix = member.read(_HEADER_BYTES + 16)
+    shape, dtype, start = _array_header(prefix)
+    asked = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or dtype.fields is not None or asked != info.file_size - start:
+        raise ArchiveError(
+            f"{info.filename} must be a plain array of {info.file_size - start} bytes, got "
+            f"{dtype} of shape {shape}."
+        )
+    with archive.open(info) as member:
+        return np.lib.format.read_array(member, allow_pickle=False, max_header_size=_HEADER_BYTES)
+
+
+def _array_header(prefix: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Return shape, type and length of the header of an array in npy format."""
+    file = io.BytesIO(prefix)
+    version = np.lib.format.read_magic(file)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise ArchiveError(f"arrays must be of npy format 1.0 or 2.0, got {version}.")
+    shape, _, dtype = readers[version](file, max_header_size=_HEADER_BYTES)
+    if any(length < 0 for length in shape):
+        raise ArchiveError(f"array shapes must not be negative, got {shape}.")
+    return shape, dtype, file.tell()

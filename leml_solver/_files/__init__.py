@@ -1,1 +1,0 @@
-"""Writing and reading arrays safely."""

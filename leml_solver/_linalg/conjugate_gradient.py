@@ -1,0 +1,201 @@
+"""Conjugate gradients, many independent systems at a time: the one implementation of all solvers.
+
+Paper: Algorithm 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Factor = NDArray[Any]
+Numbers = NDArray[np.float64]
+Chosen = NDArray[np.bool_]
+
+
+class Space(Protocol):
+    """The entries of a factor in groups, one system each; scales have one number per group."""
+
+    def inner(self, A: Factor, B: Factor) -> Numbers:
+        """Return the inner product of each group, in double precision."""
+
+    def add_scaled(self, target: Factor, scale: Numbers, other: Factor) -> None:
+        """Add scale * other to target, in place."""
+
+    def scale_and_add(self, target: Factor, scale: Numbers, other: Factor) -> None:
+        """Replace target by scale * target + other, in place."""
+
+
+class Whole:
+    """All entries as one group, by plain numpy: for those who should not wait for numba."""
+
+    def inner(self, A: Factor, B: Factor) -> Numbers:
+        """Return the inner product as a 1 x 1 array."""
+        return np.array([[np.vdot(A, B)]], dtype=np.float64)
+
+    def add_scaled(self, target: Factor, scale: Numbers, other: Factor) -> None:
+        """Add scale * other to target, in place."""
+        target += scale.item() * other
+
+    def scale_and_add(self, target: Factor, scale: Numbers, other: Factor) -> None:
+        """Replace target by scale * target + other, in place."""
+        target *= scale.item()
+        target += other
+
+
+class QuadraticForm(Protocol):
+    """A symmetric positive semidefinite operator M, asked about one direction after the other."""
+
+    def bend(self, direction: Factor) -> Numbers:
+        """Return <P, M P> of each group for the direction P."""
+
+    def advance(self, alpha: Numbers, residual: Factor | None) -> None:
+        """Take note of a step alpha along the last direction P; subtract alpha M P, if asked to."""
+
+
+class Product:
+    """The form of an operator that is a function."""
+
+    def __init__(self, product: Callable[[Factor], Factor], space: Space) -> None:
+        self.product, self.space = product, space
+
+    def bend(self, direction: Factor) -> Numbers:
+        """Return <P, M P> of each group."""
+        self.image = self.product(direction)
+        return self.space.inner(direction, self.image)
+
+    def advance(self, alpha: Numbers, residual: Factor | None) -> None:
+        """Subtract alpha M P from the residual."""
+        if residual is not None:
+            self.space.add_scaled(residual, -alpha, self.image)
+
+
+class ConjugateGradient:
+    """A run of conjugate gradients on M S = residual, in each group.
+
+    Parameters
+    ----------
+    form : QuadraticForm
+        M.
+    residual : (r, k) array
+        The right-hand side, minus the gradient in a Newton step; overwritten.
+    space : Space
+        The groups.
+    tol : float or Numbers
+        A group is closed when its residual has shrunk by this factor.
+    preconditioner : (r, k) array, optional
+        Reciprocals of the diagonal of M, entry by entry.
+    solution : (r, k) array, optional
+        What steps are added to, in place; zero if not given.
+    radius : Numbers, optional
+        A group is closed where S leaves the ball of this radius, in the norm of the
+        preconditioned variable; a radius of zero closes it at once.
+
+    Attributes
+    ----------
+    solution : (r, k) array
+        The start plus S.
+    open : Numbers of bool
+        The groups that still move.
+    decrease : Numbers
+        How far <S, M S> / 2 - <S, residual> is below its value at S = 0.
+    """
+
+    def __init__(
+        self,
+        form: QuadraticForm,
+        residual: Factor,
+        space: Space,
+        *,
+        tol: float | Numbers,
+        preconditioner: Factor | None = None,
+        solution: Factor | None = None,
+        radius: Numbers | None = None,
+    ) -> None:
+        self.form, self.residual, self.space = form, residual, space
+        self.preconditioner, self.radius = preconditioner, radius
+        self.solution = np.zeros_like(residual) if solution is None else solution
+        scaled = self._scaled_residual()
+        self.direction, self.energy = scaled.copy(), space.inner(residual, scaled)
+        self.target = np.square(tol) * self.energy
+        self.open: Chosen = self.energy > self.target
+        if radius is not None:
+            self.open &= radius > 0
+        self.decrease = np.zeros_like(self.energy)
+        # Inner products of S and the direction P in the trust region's norm, kept up to date by
+        # recurrences (Conn, Gould and Toint 2000, Section 7.5.1): they cost no pass over memory.
+        self._ss, self._sp, self._pp = self.decrease.copy(), self.decrease.copy(), self.energy
+
+    @property
+    def length(self) -> Numbers:
+        """Length of S in the norm of the preconditioned variable."""
+        return np.sqrt(self._ss)
+
+    def run(self, steps: int) -> ConjugateGradient:
+        """Take at most so many steps; the last spares the product that only a next one needs."""
+        for step in range(steps):
+            if not self.open.any():
+                break
+            self.step(last=step + 1 == steps)
+        return self
+
+    def step(self, *, last: bool = False) -> None:
+        """Take a step in each open group; after the last one only `solution` is up to date."""
+        bending = self.form.bend(self.direction)
+        self.open &= bending > 0
+        alpha = np.where(self.open, ratio(self.energy, bending), 0.0)
+        if self.radius is not None:
+            alpha = self._stay_inside(alpha, self.radius)
+        self.decrease += alpha * (self.energy - 0.5 * alpha * bending)
+        self._ss = self._ss + alpha * (2 * self._sp + alpha * self._pp)
+        self.space.add_scaled(self.solution, alpha, self.direction)
+        self.form.advance(alpha, None if last else self.residual)
+        if not last:
+            self._turn(alpha)
+
+    def _turn(self, alpha: Numbers) -> None:
+        """Close the groups that have converged, and find the next direction."""
+        scaled = self._scaled_residual()
+        previous, self.energy = self.energy, self.space.inner(self.residual, scaled)
+        self.open &= self.energy > self.target
+        if not self.open.any():
+            return
+        beta = ratio(self.energy, previous)
+        self._sp = beta * (self._sp + alpha * self._pp)
+        self._pp = self.energy + np.square(beta) * self._pp
+        self.space.scale_and_add(self.direction, beta, scaled)
+
+    def _scaled_residual(self) -> Factor:
+        """Return the residual times the preconditioner."""
+        if self.preconditioner is None:
+            return self.residual
+        return np.asarray(self.residual * self.preconditioner)
+
+    def _stay_inside(self, alpha: Numbers, radius: Numbers) -> Numbers:
+        """Shorten alpha where S + alpha P leaves the ball, and close those groups."""
+        a, b, c = self._pp, self._sp, self._ss - np.square(radius)
+        root = np.sqrt(np.maximum(b * b - a * c, 0.0))
+        # The positive root of |S + t P| = radius, written without cancellation.
+        boundary = np.where(b <= 0, ratio(root - b, a), ratio(-c, root + b))
+        inside = alpha < boundary
+        self.open &= inside
+        return np.where(inside, alpha, np.maximum(boundary, 0.0) * (alpha > 0))
+
+    def columns(self, chosen: Chosen, form: QuadraticForm) -> ConjugateGradient:
+        """Return the run on some columns, each of which is a group; `form` is M on them."""
+        part = copy(self)
+        part.form = form
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                setattr(part, name, np.ascontiguousarray(value[:, chosen]))
+        return part
+
+
+def ratio(numerator: Numbers, denominator: Numbers) -> Numbers:
+    """Return numerator / denominator, zero where the denominator is not positive."""
+    positive = denominator > 0
+    return np.where(positive, numerator / np.where(positive, denominator, 1.0), 0.0)

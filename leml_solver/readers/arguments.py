@@ -1,0 +1,56 @@
+"""Options of commands that read a file of data: its format, its labels, and which rows to use."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+
+from leml_solver.readers.formats import FORMATS, ReadOptions
+
+__all__ = ["add_reading_arguments", "read_options", "share_or_name"]
+
+
+def add_reading_arguments(parser: argparse._ActionsContainer) -> None:
+    """Add the options of reading files to a parser, or to a group of one."""
+    add = parser.add_argument
+    add("--format", choices=FORMATS, help="default: found out from the file")
+    add(
+        "--labels",
+        type=_count_or_path,
+        metavar="XML|COUNT",
+        help="arff: Mulan's label file, or how many at the end",
+    )
+    add("--zero-based", action="store_true", help="svmlight: features from 0")
+    add("--lenient", action="store_true", help="skip bad lines and say how many there were")
+
+
+def read_options(
+    options: argparse.Namespace, *, n_features: int | None = None, n_labels: int | None = None
+) -> ReadOptions:
+    """Return how to read a file, from the options that `add_reading_arguments` has added."""
+    return ReadOptions(
+        format=options.format,
+        labels=options.labels,
+        n_features=n_features,
+        n_labels=n_labels,
+        zero_based=options.zero_based,
+        strict=not options.lenient,
+    )
+
+
+def share_or_name(text: str) -> float | str:
+    """Return which rows to hold out: a share strictly between 0 and 1, or the name of a split."""
+    try:
+        share = float(text)
+    except ValueError:
+        return text
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f"expected a share strictly between 0 and 1, got {text!r}")
+    return share
+
+
+def _count_or_path(text: str) -> int | str:
+    """Return a number of labels, or the path of a label file."""
+    with contextlib.suppress(ValueError):
+        return int(text)
+    return text

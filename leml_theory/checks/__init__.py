@@ -1,0 +1,13 @@
+"""Measure whether laws, label models, losses and bounds of one's own are what they say.
+
+In the manner of scikit-learn's `check_estimator`: each function returns what it measured, one
+`Finding` per claim, and raises an AssertionError that names every claim that does not hold.
+"""
+
+from leml_theory.checks.bound import check_bound
+from leml_theory.checks.finding import Finding, settle
+from leml_theory.checks.labels import check_labels
+from leml_theory.checks.law import check_law
+from leml_theory.checks.loss import check_loss
+
+__all__ = ["Finding", "check_bound", "check_labels", "check_law", "check_loss", "settle"]

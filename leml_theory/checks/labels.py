@@ -1,0 +1,104 @@
+"""Whether a label model is what it says: its moments and probabilities, by samples."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from argument_checks import open_probability, positive_integer
+from leml_theory.checks.finding import Finding, mean_finding, plain, settle
+from simulations.features import FeatureLaw
+from simulations.labels import LabelModel
+
+Array = NDArray[np.float64]
+
+
+def check_labels(
+    labels: LabelModel,
+    law: FeatureLaw,
+    *,
+    draws: int = 20_000,
+    level: float = 1e-6,
+    rng: np.random.Generator | None = None,
+) -> list[Finding]:
+    """Measure whether a label model is what it says, and raise an AssertionError if it is not.
+
+    Parameters
+    ----------
+    labels : LabelModel
+        The model.
+    law : FeatureLaw
+        A law of the features that it labels.
+    draws : int
+        Number of points to draw, all their labels seen.
+    level : float
+        Probability, at most, that a model that is what it says fails.
+    rng : Generator, optional
+        Source of randomness; by default always the same.
+
+    Returns
+    -------
+    list of Finding
+    """
+    open_probability(level, "level")
+    source = np.random.default_rng(0) if rng is None else rng
+    labels.check_features(law)
+    X, n_labels = law.sample(positive_integer(draws, "draws"), source), labels.n_labels
+    rows, columns = np.divmod(np.arange(draws * n_labels), n_labels)
+    Y = labels.draw(X, rows, columns, source).reshape(draws, n_labels)
+    findings = _values(labels, Y) + _moments(labels, law, X, Y)
+    return settle(
+        type(labels).__name__, findings + _outcomes(labels, X, Y) + _kind(labels, X, Y), level
+    )
+
+
+def _values(labels: LabelModel, Y: Array) -> list[Finding]:
+    """Check the values that are drawn."""
+    seen = set(np.unique(Y).tolist())
+    finite = plain("`draw`: finite", np.isfinite(Y).all(), "some labels are NaN or infinite")
+    if not labels.binary:
+        return [finite]
+    two = seen <= {0.0, 1.0} or seen <= {-1.0, 1.0}
+    return [finite, plain("`binary`", two, f"labels such as {sorted(seen)[:3]}")]
+
+
+def _moments(labels: LabelModel, law: FeatureLaw, X: Array, Y: Array) -> list[Finding]:
+    """Test E[y x] and E y^2 label by label."""
+    M, squares = labels.cross_moments(law), labels.square_moments(law)
+    found = []
+    if M is not None:
+        found = [
+            mean_finding(f"`cross_moments` of label {label}", X * Y[:, [label]], M[:, label])
+            for label in range(Y.shape[1])
+        ]
+    if squares is not None:
+        found.append(mean_finding("`square_moments`", np.square(Y), squares))
+    return found
+
+
+def _outcomes(labels: LabelModel, X: Array, Y: Array) -> list[Finding]:
+    """Test the probabilities of every value, given the drawn points and weighted by features."""
+    outcomes = labels.outcomes(X)
+    if outcomes is None:
+        return []
+    total = sum(outcome.probabilities for outcome in outcomes)
+    found = [plain("`outcomes`: probabilities sum to one", np.allclose(total, 1.0), "they do not")]
+    for value, chances in outcomes:
+        surprise = (value == Y) - chances
+        found.append(mean_finding(f"`outcomes`: probability of {value:g}", surprise, 0.0))
+        tilted = surprise * np.sign(X[:, :1])
+        found.append(mean_finding(f"`outcomes`: probability of {value:g} given x", tilted, 0.0))
+    return found
+
+
+def _kind(labels: LabelModel, X: Array, Y: Array) -> list[Finding]:
+    """Test that labels of a named kind have the mean which that kind gives them at every x."""
+    Z = labels.coefficients
+    if labels.kind == "other":
+        return []
+    if labels.kind not in ("linear", "logistic") or Z is None:
+        return [plain("`kind`", False, f"{labels.kind!r} needs to be known and `coefficients`")]
+    means = X @ Z if labels.kind == "linear" else expit(X @ Z)
+    claim = f"`kind` {labels.kind}: mean given x"
+    return [mean_finding(claim, Y - means, 0.0), mean_finding(claim, (Y - means) * means, 0.0)]

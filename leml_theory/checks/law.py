@@ -1,0 +1,294 @@
+"""Whether a feature law is what it says: its moments, support, kind and sums, by samples."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+from scipy.stats import binom, chi2, kstest
+
+from argument_checks import open_probability, positive_integer
+from leml_theory.bounds.setting import LAWS
+from leml_theory.checks.finding import (
+    ROUNDING,
+    Finding,
+    mean_finding,
+    normal_finding,
+    plain,
+    settle,
+    upper_finding,
+)
+from simulations.features import FeatureLaw, Support
+
+Array = NDArray[np.float64]
+
+# Points that show each label in the signed sums, and how many sums are drawn.
+_COUNTS, _SUMS = (0, 1, 12), 20_000
+
+
+def check_law(
+    law: FeatureLaw,
+    *,
+    draws: int = 100_000,
+    level: float = 1e-6,
+    rng: np.random.Generator | None = None,
+) -> list[Finding]:
+    """Measure whether a feature law is what it says, and raise an AssertionError if it is not.
+
+    Mean, second moments, radius, proxy, support, symmetry, kind and signed sums are held against
+    samples.  What the law does not claim is not measured.
+
+    Parameters
+    ----------
+    law : FeatureLaw
+        The law, in some dimension of interest.
+    draws : int
+        Number of points to draw.
+    level : float
+        Probability, at most, that a law that is what it says fails.
+    rng : Generator, optional
+        Source of randomness; by default always the same.
+
+    Returns
+    -------
+    list of Finding
+    """
+    open_probability(level, "level")
+    source = np.random.default_rng(0) if rng is None else rng
+    subject = type(law).__name__
+    basics = _basics(law)
+    settle(subject, basics, level)
+    X = law.sample(positive_integer(draws, "draws"), source)
+    findings = basics + _consistency(law) + _moments(law, X) + _norms(law, X)
+    findings += _support(law, X) + _directions(law, X, source) + _kind(law, X, source)
+    return settle(subject, findings + _signed_sums(law, source), level)
+
+
+def _basics(law: FeatureLaw) -> list[Finding]:
+    """Check shapes and that draws depend on the generator alone."""
+    once, again = (law.sample(3, np.random.default_rng(1)) for _ in range(2))
+    d, mean, S = law.n_features, law.mean_vector, law.second_moments
+    found = [
+        plain("`sample`: shape (n, d)", once.shape == (3, d), f"{once.shape} for n = 3, d = {d}"),
+        plain("`sample`: finite", np.isfinite(once).all(), "some values are NaN or infinite"),
+        plain(
+            "`sample`: randomness from `rng` alone",
+            np.array_equal(once, again),
+            "equal generators gave different points",
+        ),
+        plain("`kind`", law.kind in LAWS, f"{law.kind!r}, which is none of {', '.join(LAWS)}"),
+    ]
+    if mean is not None:
+        found.append(plain("`mean_vector`: shape (d,)", mean.shape == (d,), f"{mean.shape}"))
+    if S is not None:
+        found.append(plain("`second_moments`: shape (d, d)", S.shape == (d, d), f"{S.shape}"))
+    return found
+
+
+def _consistency(law: FeatureLaw) -> list[Finding]:
+    """Check that the claims of a law do not contradict each other."""
+    moments, mean, S = law.moments, law.mean_vector, law.second_moments
+    found = []
+    if S is not None:
+        values = np.linalg.eigvalsh(S)
+        found += [
+            plain("`second_moments`: symmetric", np.allclose(S, S.T, rtol=ROUNDING), "it is not"),
+            plain(
+                "`second_moments`: no negative eigenvalue",
+                values[0] >= -ROUNDING * values[-1],
+                f"the smallest is {values[0]:.6g}",
+            ),
+            _equal("`moments.second_moment`", moments.second_moment, float(np.trace(S))),
+            _equal("`moments.top_eigenvalue`", moments.top_eigenvalue, float(values[-1])),
+        ]
+    if mean is not None:
+        same = moments.centred == (not mean.any())
+        found.append(
+            plain("`moments.centred`", same, f"{moments.centred} with `mean_vector` {mean[:3]}")
+        )
+    if moments.proxy is not None:
+        least = moments.top_eigenvalue * (1 - ROUNDING)
+        found.append(
+            plain(
+                "`moments.proxy`: at least the top eigenvalue",
+                moments.proxy >= least,
+                f"{moments.proxy:.6g} and {moments.top_eigenvalue:.6g}",
+            )
+        )
+    return found
+
+
+def _equal(claim: str, claimed: float, expected: float) -> Finding:
+    """Compare a claimed number with the one that follows from `second_moments`."""
+    measured = f"{claimed:.6g}, but {expected:.6g} follows from `second_moments`"
+    return plain(claim, math.isclose(claimed, expected, rel_tol=ROUNDING), measured)
+
+
+def _moments(law: FeatureLaw, X: Array) -> list[Finding]:
+    """Test mean and second moments against a sample."""
+    mean, S = law.mean_vector, law.second_moments
+    found = [] if mean is None else [mean_finding("mean, `mean_vector`", X, mean)]
+    if S is not None:
+        found.append(_matrix_finding("covariance, `second_moments`", X, S))
+    elif math.isfinite(law.moments.second_moment):
+        squares = np.square(X).sum(axis=1)
+        found.append(mean_finding("`moments.second_moment`", squares, law.moments.second_moment))
+        half = len(X) // 2
+        top = np.linalg.eigh(X[:half].T @ X[:half])[1][:, -1]
+        # No direction has more than the top eigenvalue; one from other draws has nearly that.
+        found.append(
+            upper_finding(
+                "`moments.top_eigenvalue`", np.square(X[half:] @ top), law.moments.top_eigenvalue
+            )
+        )
+    return found
+
+
+def _matrix_finding(claim: str, X: Array, expected: Array) -> Finding:
+    """Test the means of x x^T, entry by entry, without keeping all the products."""
+    n, squares = len(X), np.square(X)
+    means = X.T @ X / n
+    variances = np.maximum(squares.T @ squares / n - np.square(means), 0.0)
+    fourth = np.square(squares).sum(axis=0)
+    share = np.square(squares).max(axis=0) / np.where(fourth > 0, fourth, 1.0)
+    # Rounding of the difference of two moments is no variance.
+    variances[variances <= 1e-12 * np.square(means)] = 0.0
+    errors = np.sqrt(variances / n)
+    return normal_finding(claim, means, errors, expected, np.maximum.outer(share, share))
+
+
+def _norms(law: FeatureLaw, X: Array) -> list[Finding]:
+    """Check that no point is longer than the radius."""
+    longest = float(np.linalg.norm(X, axis=1).max())
+    holds = longest <= law.moments.radius * (1 + ROUNDING)
+    measured = f"a point of length {longest:.6g}, at most {law.moments.radius:.6g} claimed"
+    return [plain("norm, `moments.radius`", holds, measured)]
+
+
+def _support(law: FeatureLaw, X: Array) -> list[Finding]:
+    """Check that every point is in the support, and test how often each value is met."""
+    values = law.support
+    if values is None:
+        return []
+    shape = values.points.shape == (values.probabilities.size, law.n_features)
+    if not shape or (values.probabilities < 0).any():
+        return [plain("`support`", False, "needs (k, d) points and k probabilities >= 0")]
+    distances, nearest = KDTree(values.points).query(X)
+    strange = int((distances > ROUNDING * (1 + np.abs(X).max())).sum())
+    counts = np.bincount(nearest, minlength=values.probabilities.size)
+    chances = np.clip(values.probabilities, 0.0, 1.0)
+    tails = np.minimum(binom.cdf(counts, len(X), chances), binom.sf(counts - 1, len(X), chances))
+    worst = int(np.argmin(tails))
+    frequency = f"{counts[worst] / len(X):.6g} measured, {chances[worst]:.6g} claimed"
+    return [
+        plain("`support`: all values of x", strange == 0, f"{strange} of {len(X)} points outside"),
+        Finding(
+            "`support`: probabilities",
+            f"{frequency} of value {worst}",
+            2 * tails[worst],
+            tails.size,
+        ),
+        *_support_moments(law, values),
+    ]
+
+
+def _support_moments(law: FeatureLaw, values: Support) -> list[Finding]:
+    """Check the moments of a law against those of its finite support, without any sampling."""
+    weighted = values.points * values.probabilities[:, None]
+    total, size = float(values.probabilities.sum()), float(np.square(values.points).max())
+    pairs = {
+        "mean": (law.mean_vector, weighted.sum(axis=0)),
+        "second moments": (law.second_moments, weighted.T @ values.points),
+    }
+    return [plain("`support`: probabilities sum to one", abs(total - 1) < ROUNDING, f"{total}")] + [
+        plain(
+            f"`support`: its {name}",
+            np.allclose(claimed, found, rtol=0, atol=ROUNDING * size),
+            f"off by up to {np.abs(claimed - found).max():.3g}",
+        )
+        for name, (claimed, found) in pairs.items()
+        if claimed is not None
+    ]
+
+
+def _projections(X: Array, rng: np.random.Generator) -> dict[str, tuple[Array, Array]]:
+    """Return a few unit vectors v and <x, v>, to test proxy, symmetry and kind along them.
+
+    The top eigenvector is that of the first half of the points; all are tested on the second.
+    """
+    d, half = X.shape[1], len(X) // 2
+    found = {"(1, ..., 1)": np.ones(d), "e_1": np.eye(d)[0], "random": rng.normal(size=d)}
+    found["top eigenvector"] = np.linalg.eigh(X[:half].T @ X[:half])[1][:, -1]
+    units = {name: v / np.linalg.norm(v) for name, v in found.items()}
+    return {name: (v, X[half:] @ v) for name, v in units.items()}
+
+
+def _directions(law: FeatureLaw, X: Array, rng: np.random.Generator) -> list[Finding]:
+    """Test the proxy and the symmetry along a few directions."""
+    found, proxy = [], law.moments.proxy
+    for name, (_, x) in _projections(X, rng).items():
+        if proxy:
+            for t in (0.3, 1.0, 2.0):
+                claim = f"`moments.proxy`, E cosh(<x, v>) for v = {t:g}/sqrt(proxy) times {name}"
+                values = np.cosh(t * x / math.sqrt(proxy))
+                found.append(upper_finding(claim, values, math.exp(t**2 / 2)))
+        scale = float(np.sqrt(np.mean(np.square(x))))
+        if law.symmetric and scale > 0:
+            odd = np.tanh(x / scale)
+            found.append(mean_finding(f"`symmetric`, E tanh(<x, v>) for v = {name}", odd, 0.0))
+    return found
+
+
+def _kind(law: FeatureLaw, X: Array, rng: np.random.Generator) -> list[Finding]:
+    """Test whether a law of a named kind is of that kind."""
+    if law.kind == "rademacher":
+        return _rademacher(X)
+    if law.kind != "gaussian":
+        return []
+    S = law.second_moments
+    if S is None or not law.moments.centred:
+        return [plain("`kind` gaussian", False, "needs `second_moments` and `moments.centred`")]
+    found = []
+    for name, (unit, x) in _projections(X, rng).items():
+        if (scale := math.sqrt(max(float(unit @ S @ unit), 0.0))) > 0:
+            p_value = float(kstest(x / scale, "norm").pvalue)
+            claim = f"`kind` gaussian along {name}"
+            found.append(Finding(claim, f"Kolmogorov-Smirnov p-value {p_value:.2g}", p_value, 1))
+    values, vectors = np.linalg.eigh(S)
+    kept = values > ROUNDING * values[-1]
+    lengths = np.square(X @ vectors[:, kept] / np.sqrt(values[kept])).sum(axis=1)
+    p_value = float(kstest(lengths, chi2(int(kept.sum())).cdf).pvalue)
+    measured = f"Kolmogorov-Smirnov p-value {p_value:.2g} of the whitened lengths"
+    return [*found, Finding("`kind` gaussian jointly", measured, p_value, 1)]
+
+
+def _rademacher(X: Array) -> list[Finding]:
+    """Check that entries are signs over sqrt(d), and test that their products are fair signs."""
+    signs = X * math.sqrt(X.shape[1])
+    off = float(np.abs(np.abs(signs) - 1).max())
+    entries = plain("`kind` rademacher: entries +-1/sqrt(d)", off < ROUNDING, f"off by {off:.3g}")
+    if off >= ROUNDING:
+        return [entries]
+    running = np.asarray(np.cumprod(np.sign(signs), axis=1), dtype=np.float64)
+    return [entries, mean_finding("`kind` rademacher: independent signs", running, 0.0)]
+
+
+def _signed_sums(law: FeatureLaw, rng: np.random.Generator) -> list[Finding]:
+    """Test the signed sums: no points give zero, and means and second moments are those of sums."""
+    counts = np.tile(np.array(_COUNTS, dtype=np.int64), _SUMS)
+    V = law.signed_sums(counts, rng)
+    shape = (law.n_features, counts.size)
+    if V.shape != shape:
+        return [plain("`signed_sums`: shape (d, L)", False, f"{V.shape}, expected {shape}")]
+    nothing, *others = (V[:, begin :: len(_COUNTS)].T for begin in range(len(_COUNTS)))
+    found = [plain("`signed_sums`: zero without points", not nothing.any(), "not all are zero")]
+    S = law.second_moments
+    for count, sums in zip(_COUNTS[1:], others, strict=True):
+        found.append(mean_finding(f"`signed_sums` of {count}: mean zero", sums, 0.0))
+        if S is not None:
+            claim = f"`signed_sums` of {count}: second moments"
+            found.append(_matrix_finding(claim, sums, count * S))
+    products = (others[0] * others[1]).sum(axis=1)
+    return [*found, mean_finding("`signed_sums`: independent columns", products, 0.0)]

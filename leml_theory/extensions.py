@@ -1,0 +1,135 @@
+"""Names for laws, losses, label models, bounds and experiments of one's own.
+
+A registered name works wherever the names of the package do: in `feature_law`, `label_model` and
+`LOSSES`, in the cells of a sweep and on its command line, in its tables and pictures.  A name
+stands for one thing: giving a name of the package, or one's own a second time, is refused unless it
+is for the same object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import MutableMapping
+from typing import TypeVar
+
+from argument_checks import one_of
+from leml_solver.losses import LOSSES, Loss
+from leml_theory.bounds import (
+    COMPLEXITY_BOUNDS,
+    RISK_BOUNDS,
+    Bound,
+    BoundValue,
+    RiskSetting,
+    Setting,
+)
+from leml_theory.measurements import MEASUREMENTS, Measurement
+from leml_theory.sweep.experiments import EXPERIMENTS, Experiment
+from leml_theory.sweep.experiments.custom import GRID, WORLDS
+from leml_theory.sweep.frame import columns
+from leml_theory.worlds import LABELS, LAWS, LabelFactory, LawFactory
+
+__all__ = [
+    "register_bound",
+    "register_experiment",
+    "register_labels",
+    "register_law",
+    "register_loss",
+    "register_measurement",
+    "register_risk_bound",
+]
+
+_Entry = TypeVar("_Entry")
+
+
+def register_law(name: str, factory: LawFactory) -> None:
+    """Register a feature law.
+
+    Parameters
+    ----------
+    name : str
+        What cells, tables and `--law` call it.
+    factory : callable
+        Takes the dimension d and returns a `FeatureLaw`; the class of the law will often do.
+    """
+    _register(LAWS, name, factory, "law")
+
+
+def register_labels(name: str, factory: LabelFactory, *, loss: str = "squared") -> None:
+    """Register a label model.
+
+    Parameters
+    ----------
+    name : str
+        What cells, tables and `--world` call it.
+    factory : callable
+        Takes d, L and a generator, and returns a `LabelModel`.
+    loss : str
+        The loss, by its name in `LOSSES`, that `--world` measures the labels with.
+    """
+    one_of(loss, "loss", LOSSES)
+    _register(WORLDS, name, (name, loss), "world")
+    _register(LABELS, name, factory, "label model")
+
+
+def register_loss(loss: Loss) -> None:
+    """Register a loss under its own name in `LOSSES`, where cells and estimators find it."""
+    _register(LOSSES, loss.name, loss, "loss")
+
+
+def register_bound(bound: Bound[[Setting]]) -> Bound[[Setting]]:
+    """Register a bound on the Rademacher average and return it.
+
+    It joins `complexity_bounds` and `best_bound`, has its columns in results.csv, is held against
+    every measurement where it is valid, and is drawn as its `drawn` says.
+    """
+    if bound.name not in COMPLEXITY_BOUNDS and bound.name in columns():
+        raise ValueError(f"`name` must be new, got {bound.name!r}, which is a column already.")
+    _register(COMPLEXITY_BOUNDS, bound.name, bound, "bound")
+    return bound
+
+
+def register_risk_bound(
+    bound: Bound[[Setting, RiskSetting, BoundValue]],
+) -> Bound[[Setting, RiskSetting, BoundValue]]:
+    """Register a bound on the excess risk that holds with probability 1 - delta, and return it.
+
+    The smallest valid one of all is held against single draws: `high_probability` in results.csv.
+    """
+    _register(RISK_BOUNDS, bound.name, bound, "bound")
+    return bound
+
+
+def register_measurement(kind: str, run: Measurement) -> None:
+    """Register a kind of cell.
+
+    Parameters
+    ----------
+    kind : str
+        What the cells of an experiment call it.
+    run : callable
+        Takes the parameters of a cell and a generator, and returns rows, which
+        `leml_theory.measurements.record` makes.
+    """
+    _register(MEASUREMENTS, kind, run, "measurement")
+
+
+def register_experiment(experiment: Experiment) -> Experiment:
+    """Register an experiment under its id, which `--only` takes, and return it."""
+    name = experiment.id
+    if not re.fullmatch(r"[\w-]+", name) or name == GRID:
+        raise ValueError(
+            f"`id` must be letters, digits, '-' or '_', and not '{GRID}', got {name!r}."
+        )
+    if name not in EXPERIMENTS and name.upper() in map(str.upper, EXPERIMENTS):
+        raise ValueError(f"`id` must differ from the others in more than case, got {name!r}.")
+    _register(EXPERIMENTS, name, experiment, "experiment")
+    return experiment
+
+
+def _register(table: MutableMapping[str, _Entry], name: str, entry: _Entry, kind: str) -> None:
+    """Add an entry, refusing a name that stands for something else."""
+    if not isinstance(name, str) or not name or set(name) & set(", \t\n"):
+        raise ValueError(f"`name` must be a word without spaces and commas, got {name!r}.")
+    if name in table and table[name] != entry:
+        raise ValueError(f"`name` must be new, got {name!r}, which is a {kind} already.")
+    table[name] = entry

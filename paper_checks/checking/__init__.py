@@ -1,0 +1,49 @@
+"""What a check is made of: the statement it decorates, the facts it compares, its outcome."""
+
+from paper_checks.checking.facts import (
+    PRINTED,
+    Fact,
+    at_least,
+    at_most,
+    cells,
+    count,
+    different,
+    equal,
+    mean_above,
+    mean_at_most,
+    mean_below,
+    mean_equal,
+    valid_value,
+)
+from paper_checks.checking.statement import (
+    CHECKS,
+    STATEMENTS,
+    Effort,
+    Kind,
+    Outcome,
+    Statement,
+    Verdict,
+)
+
+__all__ = [
+    "CHECKS",
+    "PRINTED",
+    "STATEMENTS",
+    "Effort",
+    "Fact",
+    "Kind",
+    "Outcome",
+    "Statement",
+    "Verdict",
+    "at_least",
+    "at_most",
+    "cells",
+    "count",
+    "different",
+    "equal",
+    "mean_above",
+    "mean_at_most",
+    "mean_below",
+    "mean_equal",
+    "valid_value",
+]

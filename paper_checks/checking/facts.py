@@ -1,0 +1,134 @@
+"""Comparisons that checks make: what a fact is, and short names for those in use."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, SupportsFloat
+
+if TYPE_CHECKING:
+    from leml_theory.bounds import BoundValue
+    from leml_theory.rademacher import Estimate
+
+Number = SupportsFloat
+
+ROUNDING = "rounding of double precision"
+EXACT = "a count is exact"
+PRINTED = "printed decimals are compared as they stand"
+# Standard errors allowed, or demanded: a normal mean is this far off once in 10^9 times.
+SIGMAS = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One comparison a check makes: measured beside predicted, with the room it has.
+
+    Parameters
+    ----------
+    name : str
+        What is compared.
+    measured, predicted : float
+        Both sides.
+    relation : str
+        '==' (within `tolerance`), '<=' or '>=' (measured against predicted, with `tolerance` as
+        allowance for error), '!=' (farther apart than `tolerance`).
+    tolerance : float
+        Absolute; from rounding, a standard error or a certificate's gap.
+    reason : str
+        Why this tolerance.
+    """
+
+    name: str
+    measured: float
+    predicted: float
+    relation: str
+    tolerance: float
+    reason: str
+
+    @property
+    def margin(self) -> float:
+        """How far the comparison is from tipping over, not negative where it holds."""
+        apart = self.measured - self.predicted
+        if math.isnan(apart):
+            return -math.inf
+        margins = {
+            "==": self.tolerance - abs(apart),
+            "<=": self.tolerance - apart,
+            ">=": self.tolerance + apart,
+            "!=": abs(apart) - self.tolerance,
+        }
+        return margins[self.relation]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the comparison comes out as expected."""
+        return self.margin >= 0
+
+
+def equal(
+    name: str, measured: Number, predicted: Number, tolerance: Number, reason: str = ROUNDING
+) -> Fact:
+    """Expect both sides to agree within the tolerance."""
+    return Fact(name, float(measured), float(predicted), "==", float(tolerance), reason)
+
+
+def at_most(
+    name: str, measured: Number, bound: Number, tolerance: Number = 0.0, reason: str = "exact"
+) -> Fact:
+    """Expect the measured side not to exceed the bound."""
+    return Fact(name, float(measured), float(bound), "<=", float(tolerance), reason)
+
+
+def at_least(
+    name: str, measured: Number, bound: Number, tolerance: Number = 0.0, reason: str = "exact"
+) -> Fact:
+    """Expect the measured side not to fall below the bound."""
+    return Fact(name, float(measured), float(bound), ">=", float(tolerance), reason)
+
+
+def different(
+    name: str, measured: Number, claimed: Number, tolerance: Number, reason: str = ROUNDING
+) -> Fact:
+    """Expect the sides to be farther apart than the tolerance explains."""
+    return Fact(name, float(measured), float(claimed), "!=", float(tolerance), reason)
+
+
+def count(name: str, measured: float, predicted: float) -> Fact:
+    """Return the comparison of two counts."""
+    return Fact(name, float(measured), float(predicted), "==", 0.0, EXACT)
+
+
+def cells(name: str, found: frozenset[str], recorded: frozenset[str]) -> tuple[Fact, Fact]:
+    """Return the comparison of the cells found with those recorded: the same, not just as many."""
+    other = count(f"{name}: cells not as recorded", len(found ^ recorded), 0)
+    return count(f"{name}: cells", len(found), len(recorded)), other
+
+
+def mean_equal(name: str, mean: Estimate, predicted: float, *, slack: float = 0.0) -> Fact:
+    """Expect a mean as predicted; `slack` is what the prediction may leave out."""
+    reason = f"{SIGMAS:g} standard errors" + (f" and {slack:.2g} for finite size" if slack else "")
+    return Fact(name, mean.value, float(predicted), "==", SIGMAS * mean.stderr + slack, reason)
+
+
+def mean_at_most(name: str, mean: Estimate, bound: float) -> Fact:
+    """Expect a bound on an expectation to hold: the mean may be above it by its error only."""
+    reason = f"{SIGMAS:g} standard errors and rounding allowed"
+    tolerance = SIGMAS * mean.stderr + 1e-10 * abs(bound)
+    return Fact(name, mean.value, float(bound), "<=", tolerance, reason)
+
+
+def mean_below(name: str, mean: Estimate, value: float) -> Fact:
+    """Expect a mean below a value beyond doubt."""
+    reason = f"must be {SIGMAS:g} standard errors below"
+    return Fact(name, mean.value, float(value), "<=", -SIGMAS * mean.stderr, reason)
+
+
+def mean_above(name: str, mean: Estimate, value: float) -> Fact:
+    """Expect a mean above a value beyond doubt."""
+    reason = f"must be {SIGMAS:g} standard errors above"
+    return Fact(name, mean.value, float(value), ">=", -SIGMAS * mean.stderr, reason)
+
+
+def valid_value(bound: BoundValue) -> float:
+    """Return the value of a bound that must be valid there, else NaN, which no fact survives."""
+    return bound.value if bound.valid else math.nan

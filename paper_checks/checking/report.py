@@ -1,0 +1,194 @@
+"""The report of a run: a page of results, the errata with their evidence, and pictures."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from paper_checks.checking.facts import Fact
+from paper_checks.checking.running import Result, one_thread
+from paper_checks.checking.statement import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+# Experiments of the sweep whose pictures belong here, with what they show.
+EXPERIMENTS = {
+    "X3": "The L > d transition: the rate of Theorem 4 holds up to L = d and stops there; the "
+    "excess risk grows in the counterexample with a clipped loss.",
+    "X1": "Theorem 3 and Claim 7: slopes against n and L beside their predictions.",
+    "X2": "Theorem 4: slopes against n and L = d beside their sharp finite-size predictions.",
+    "X11": "Counterexamples to what the theorems leave out: heavy tails, features that are not "
+    "centred, fewer points than labels, features that are not normalised.",
+}
+_SKETCHES = {
+    "two_minima": "Section 6: outside the two cases of the convergence remark there are strict "
+    "local minima (A6).",
+    "saddle_starts": "Section 3: the convergence remark needs a generic start (A5).",
+    "logistic_row": "Table 1: both derivatives of the logistic loss are misprinted (A12, A13).",
+}
+_TITLES = {
+    Verdict.FALSE: "False as stated",
+    Verdict.MISPRINT: "Misprints",
+    Verdict.HIDDEN: "True under an assumption that is not stated",
+    Verdict.LOOSE: "True, with room to spare",
+}
+_WORDS = {"==": "=", "<=": "at most", ">=": "at least", "!=": "different from"}
+
+
+def write_report(results: Sequence[Result], folder: str, *, quick: bool, seed: int) -> Path:
+    """Write `report.md`, `errata.md` and the pictures, and return the page's path.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        As `run` yields them.
+    folder : str
+        Made where it does not exist; files of an earlier report are replaced.
+    quick : bool
+        How the results were made, told on the page.
+    seed : int
+        Seed of the measurements behind the pictures.
+    """
+    target = report_folder(folder)
+    drawn = _draw(target, seed)
+    wrong = [result for result in results if result.statement.verdict is not Verdict.HOLDS]
+    _write(target / "errata.md", errata(wrong))
+    page = _page(results, drawn, f"{'quick' if quick else 'full'} run, seed {seed}")
+    return _write(target / "report.md", page)
+
+
+def report_folder(folder: str) -> Path:
+    """Return the folder of a report, made where it does not exist."""
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise ValueError(f"--report needs a folder, and {folder!r} is a file.")
+    target.mkdir(parents=True, exist_ok=True)
+    if not os.access(target, os.W_OK):
+        raise ValueError(f"--report cannot write into {folder!r}.")
+    return target
+
+
+def _write(path: Path, text: str) -> Path:
+    """Write a file aside and move it, so that a killed run leaves no half page."""
+    aside = path.with_name(f".{path.name}.part")
+    aside.write_text(text + "\n", encoding="utf-8")
+    os.replace(aside, path)
+    return path
+
+
+def _draw(folder: Path, seed: int) -> dict[str, str]:
+    """Draw all pictures and return their captions by file name."""
+    from leml_theory.plots import plot_experiment, save_figure
+    from paper_checks.checking import pictures
+
+    frame = _measure(seed)
+    draw: dict[str, Callable[[], Figure]] = {
+        name: partial(plot_experiment, frame, name) for name in EXPERIMENTS
+    }
+    draw |= {name: getattr(pictures, f"plot_{name}") for name in _SKETCHES}
+    for name, function in draw.items():
+        save_figure(function(), folder, name)
+    return {**EXPERIMENTS, **_SKETCHES}
+
+
+def _measure(seed: int) -> pd.DataFrame:
+    """Measure the small grids of the sweep behind the pictures."""
+    from leml_theory.measurements import measure
+    from leml_theory.runs.cells import Cell
+    from leml_theory.sweep.experiments import EXPERIMENTS as ALL
+    from leml_theory.sweep.frame import results_frame
+
+    plans = {name: ALL[name].plan("quick") for name in EXPERIMENTS}
+    cells = {
+        cell.key: cell
+        for plan in plans.values()
+        for cell in (Cell(item.kind, item.parameters, seed) for item in plan)
+    }
+    bar = tqdm(cells.items(), desc="measuring", delay=3, leave=False, file=sys.stderr)
+    with one_thread():
+        return results_frame(plans, seed, {key: measure(cell) for key, cell in bar})
+
+
+def _page(results: Sequence[Result], drawn: dict[str, str], how: str) -> str:
+    """Return the report as Markdown."""
+    counts = Counter(result.statement.verdict for result in results)
+    failed = [result.statement.id for result in results if not result.as_recorded]
+    verdicts = ", ".join(f"{counts[v]} {v.value}" for v in Verdict if counts[v])
+    outcome = f"NOT as recorded: {', '.join(failed)}." if failed else "All come out as recorded."
+    parts = [
+        "# The paper, statement by statement",
+        f"{len(results)} statements ({how}): {verdicts}. {outcome}",
+        "What is not plainly right is in [errata.md](errata.md), with its evidence.",
+        "## Pictures",
+        *(f"![{name}]({name}.png)\n\n{text}" for name, text in drawn.items()),
+        "## All statements",
+        "\n".join(_table(results)),
+    ]
+    return "\n\n".join(parts)
+
+
+def _table(results: Sequence[Result]) -> list[str]:
+    """Return one row per statement."""
+    head = "| id | place | statement | verdict | measured | | predicted | margin |"
+    return [head, "|---|---|---|---|---|---|---|---|", *(_row(result) for result in results)]
+
+
+def _row(result: Result) -> str:
+    """Return the row of one statement."""
+    s = result.statement
+    text = s.says.replace("|", "\\|")
+    mark = "" if result.as_recorded else " (NOT as recorded)"
+    start = f"| {s.id} | {s.place} | {text} | {s.verdict.value}{mark} |"
+    if result.outcome is None or not result.outcome.facts:
+        return f"{start} broke down: {result.error} | | | |"
+    fact = result.outcome.shown
+    relation = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥"}[fact.relation]
+    return f"{start} {fact.measured:.5g} | {relation} | {fact.predicted:.5g} | {fact.margin:.2g} |"
+
+
+def evidence(result: Result) -> list[str]:
+    """Return the facts of a result, one line each: name, both sides, tolerance and its reason."""
+    facts = result.outcome.facts if result.outcome else ()
+    return [_fact_line(fact) for fact in facts] or [f"no evidence: {result.error or 'no facts'}"]
+
+
+def _fact_line(fact: Fact) -> str:
+    """Return one comparison in words."""
+    mark = "" if fact.holds else "FAILS: "
+    tolerance = f" (tolerance {fact.tolerance:.2g}: {fact.reason})" if fact.reason else ""
+    sides = f"{fact.measured:.6g}, expected {_WORDS[fact.relation]} {fact.predicted:.6g}"
+    return f"{mark}{fact.name}: {sides}{tolerance}"
+
+
+def errata(results: Sequence[Result]) -> str:
+    """Return the errata as Markdown, the gravest first."""
+    parts = ["# Errata of the paper, each with its evidence"]
+    for verdict, title in _TITLES.items():
+        chosen = [result for result in results if result.statement.verdict is verdict]
+        if chosen:
+            parts += [f"## {title}", *(_erratum(result) for result in chosen)]
+    return "\n\n".join(parts)
+
+
+def _erratum(result: Result) -> str:
+    """Return one erratum."""
+    s = result.statement
+    lines = [f"### {s.place} ({s.id})", "", f"**The paper says:** {s.says}", ""]
+    if s.correct:
+        lines += [f"**Correct form:** {s.correct}", ""]
+    lines += [f"**How it was checked:** {s.how}", ""]
+    if not result.as_recorded:
+        lines += ["**This run does not confirm it.**", ""]
+    lines += ["Evidence:", "", *(f"- {text}" for text in evidence(result))]
+    if result.outcome and result.outcome.note:
+        lines += ["", result.outcome.note]
+    return "\n".join(lines)

@@ -1,0 +1,113 @@
+"""What a statement of the paper, the check of it and its outcome are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Self
+
+import numpy as np
+
+from paper_checks.checking.facts import Fact
+
+
+class Kind(Enum):
+    """What sort of claim a statement makes."""
+
+    EQUALITY = "equality"
+    UPPER_BOUND = "upper bound"
+    RATE = "rate"
+    COUNTEREXAMPLE = "counterexample"
+    CONSISTENCY = "consistency"
+
+
+class Verdict(Enum):
+    """What became of a statement when it was tried."""
+
+    HOLDS = "holds"
+    HIDDEN = "holds under a hidden assumption"
+    MISPRINT = "misprint"
+    FALSE = "false as stated"
+    LOOSE = "loose"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a check found: the facts, the first of which is shown in the one-line summary."""
+
+    facts: tuple[Fact, ...]
+    note: str = ""
+
+    @classmethod
+    def of(cls, *facts: Fact, note: str = "") -> Self:
+        """Return the outcome of a check that compares these facts."""
+        return cls(facts, note)
+
+    @property
+    def as_recorded(self) -> bool:
+        """Whether every fact came out as the recorded verdict says."""
+        return bool(self.facts) and all(fact.holds for fact in self.facts)
+
+    @property
+    def shown(self) -> Fact:
+        """The fact to show: the first that fails, else the first."""
+        return next((fact for fact in self.facts if not fact.holds), self.facts[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much work a check may do, and its randomness."""
+
+    quick: bool
+    rng: np.random.Generator
+
+    def pick(self, quick: int, full: int) -> int:
+        """Return the size to work at."""
+        return quick if self.quick else full
+
+
+CheckFunction = Callable[[Effort], Outcome]
+CHECKS: dict[str, CheckFunction] = {}
+STATEMENTS: dict[str, Statement] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One checkable statement of the paper; the decorator of the function that checks it.
+
+    Parameters
+    ----------
+    id : str
+        Short name, such as 'A12'.
+    place : str
+        Where it stands, spelled in full: 'Lemma 2', 'Table 5', 'Section 3.1', 'Equation (5)'.
+    says : str
+        What it says, in our own words.
+    kind : Kind
+        What sort of claim it makes.
+    verdict : Verdict
+        The recorded verdict, which the check must find again.
+    how : str
+        How it is checked.
+    refuted_by : str
+        What the check would have to see for the recorded verdict to be wrong.
+    correct : str
+        The correct form where the paper's is wrong or incomplete; empty when it simply holds.
+    """
+
+    id: str
+    place: str
+    says: str
+    kind: Kind
+    verdict: Verdict
+    how: str
+    refuted_by: str
+    correct: str = ""
+
+    def __call__(self, check: CheckFunction) -> CheckFunction:
+        """Record the statement together with the function that checks it."""
+        if self.id in CHECKS:
+            raise ValueError(f"Statement {self.id!r} is recorded twice; rename one.")
+        STATEMENTS[self.id], CHECKS[self.id] = self, check
+        return check

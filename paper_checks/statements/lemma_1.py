@@ -1,0 +1,193 @@
+"""Checks of Lemma 1 and of the conditioning in Appendix B.4, by exact binomial tails."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leml_theory.rademacher import spectral_norms
+from paper_checks.checking import (
+    Effort,
+    Kind,
+    Outcome,
+    Statement,
+    Verdict,
+    at_least,
+    at_most,
+    different,
+    equal,
+)
+from paper_checks.worlds.exact_tails import (
+    largest_count_chance,
+    largest_count_tail,
+    largest_count_tails,
+)
+from paper_checks.worlds.small import signed_sums
+from simulations import RademacherVectors, UniformLabels, WeightedLabels, heavy_label, zipf
+
+Array = NDArray[np.float64]
+
+
+def paper_points(probabilities: Array, delta: float) -> int:
+    """Return the n of Lemma 1, log(L/delta)/(2 p^2) with p the smallest probability."""
+    return math.ceil(math.log(probabilities.size / delta) / (2 * float(probabilities.min()) ** 2))
+
+
+def repaired_points(probabilities: Array, delta: float) -> int:
+    """Return (3/P) log(L/delta): Chernoff for Bin(n, P), which dominates every label's count."""
+    return math.ceil(3 * math.log(probabilities.size / delta) / float(probabilities.max()))
+
+
+def exact_points(probabilities: Array, delta: float, limit: int) -> int:
+    """Return the smallest n from which, up to `limit`, the union of tails stays below delta."""
+    tails = largest_count_tails(np.arange(1.0, limit + 1), probabilities)
+    above = np.flatnonzero(tails > delta)
+    return int(above[-1]) + 2 if above.size else 1
+
+
+LABEL_LAWS = {
+    "uniform, L = 200": np.full(200, 1 / 200),
+    "Zipf 1, L = 100": np.array(zipf(100, 1.0)),
+    "heavy .3, L = 20": np.array(heavy_label(20, 0.3)),
+}
+
+
+@Statement(
+    id="B11",
+    place="Appendix B.4",
+    says="E|V|^2 is split by P[E_min] and the complement of E_max; p = min p_t; root of a norm of "
+    "an expectation.",
+    kind=Kind.CONSISTENCY,
+    verdict=Verdict.MISPRINT,
+    how="Law of total expectation over all signs, labels and points, with one event and with two.",
+    refuted_by="The printed split equal to E|V|^2.",
+    correct="E_max throughout; p = min p_l; the expectation is a number and needs no norm.",
+)
+def event_names(effort: Effort) -> Outcome:  # noqa: ARG001
+    """The law of total expectation needs one event and its complement; E_min is neither.
+
+    E_min is taken for the event that its name suggests, every label seen at least half as often
+    as expected.
+    """
+    n, law, seen = 3, RademacherVectors(2), UniformLabels(3)
+    V, chances, counts = signed_sums(law, seen, n)
+    squares = spectral_norms(V) ** 2
+    often = (counts <= 2 * seen.probabilities.max() * n).all(axis=1)
+    least = (counts >= seen.probabilities.min() * n / 2).all(axis=1)
+    whole = float(chances @ squares)
+    inside, outside = (_conditional(squares, chances, event) for event in (often, ~often))
+    share, other = float(chances @ often), float(chances @ least)
+    probabilities = LABEL_LAWS["Zipf 1, L = 100"]
+    return Outcome.of(
+        equal("both terms with E_max", inside * share + outside * (1 - share), whole, 1e-12),
+        different("with P[E_min] as printed", inside * other + outside * (1 - share), whole, 0.1),
+        equal("p as the smallest p_l", float(probabilities.min()), probabilities[-1], 0),
+        note="Also: the index under min is l, and the root is that of a number, not of a norm.",
+    )
+
+
+def _conditional(values: Array, chances: Array, event: NDArray[np.bool_]) -> float:
+    return float(chances[event] @ values[event]) / float(chances[event].sum())
+
+
+def probability_of_the_event(n: int) -> float:
+    """Return P[E_max] for five uniform labels: a number, with nothing random left in it."""
+    return largest_count_chance(n, np.full(5, 0.2), math.floor(0.4 * n))
+
+
+@Statement(
+    id="B12",
+    place="Lemma 1",
+    says="With probability 1 - delta, P[E_max] >= 1 - delta.",
+    kind=Kind.CONSISTENCY,
+    verdict=Verdict.MISPRINT,
+    how="P[E_max] for five labels, exactly.",
+    refuted_by="A probability of an event that is itself random.",
+    correct="P[E_max] >= 1 - delta, with nothing before it.",
+)
+def doubled_probability(effort: Effort) -> Outcome:  # noqa: ARG001
+    """P[E_max] >= 1 - delta is true or false, never 'with probability 1 - delta'."""
+    delta = 0.1
+    n = paper_points(np.full(5, 0.2), delta)
+    chance = probability_of_the_event(n)
+    always = float(chance >= 1 - delta)
+    union = 1 - largest_count_tail(n, np.full(5, 0.2))
+    return Outcome.of(
+        different("chance that P[E_max] >= 1 - delta", always, 1 - delta, 0.05),
+        at_least("P[E_max], exact", chance, 1 - delta),
+        at_least("P[E_max] against the union bound", chance, union, 1e-9, "rounding"),
+    )
+
+
+@Statement(
+    id="B13",
+    place="Lemma 1",
+    says="n >= log(L/delta)/(2 p^2) makes every label be seen at most 2Pn times with probability 1 "
+    "- delta, p the smallest label probability.",
+    kind=Kind.UPPER_BOUND,
+    verdict=Verdict.LOOSE,
+    how="Exact binomial tails for uniform, Zipf and one heavy label, at the lemma's n and at the "
+    "repaired one.",
+    refuted_by="A tail above delta at either n.",
+    correct="n >= (3/P) log(L/delta), P the largest probability: every count is dominated by "
+    "Bin(n, P).",
+)
+def points_for_lemma_1(effort: Effort) -> Outcome:
+    """Lemma 1's n suffices, and so does (3/P) log(L/delta), up to thousands of times smaller."""
+    delta, facts = 0.05, []
+    for name, law in LABEL_LAWS.items():
+        paper, repaired = paper_points(law, delta), repaired_points(law, delta)
+        tails = largest_count_tails(np.arange(float(repaired), effort.pick(2, 4) * repaired), law)
+        facts += [
+            at_most(f"tail at the lemma's n, {name}", largest_count_tail(paper, law), delta),
+            at_most(f"largest tail from (3/P) log(L/delta) on, {name}", tails.max(), delta),
+            at_least(f"lemma's n over the repaired one, {name}", paper / repaired, 1.2),
+        ]
+    uniform = LABEL_LAWS["uniform, L = 200"]
+    needed = exact_points(uniform, delta, 5000)
+    lead = at_least(
+        "lemma's n over the exact need, uniform, L = 200", paper_points(uniform, delta) / needed, 50
+    )
+    half = largest_count_tail(repaired_points(uniform, delta) // 2, uniform)
+    return Outcome.of(
+        lead,
+        equal("lemma's n, uniform, L = 200", paper_points(uniform, delta), 165_881, 0),
+        at_most("exact need against the repaired n", needed, repaired_points(uniform, delta)),
+        at_least("tail at half of the repaired n", half, delta),
+        *facts,
+        note=f"Exact need for 200 uniform labels at delta = 0.05: n = {needed:,}.",
+    )
+
+
+@Statement(
+    id="B14",
+    place="Appendix B.4",
+    says="E[|V|^2 | labels] <= n Sigma, so that conditioning on E_max costs n Sigma P[not E_max].",
+    kind=Kind.UPPER_BOUND,
+    verdict=Verdict.HOLDS,
+    how="All signs, labels and points of a small world, grouped by label counts.",
+    refuted_by="A conditional mean above n Sigma.",
+)
+def conditioning(effort: Effort) -> Outcome:
+    """Given the labels E|V|_2^2 <= n Sigma; so the event E_max costs n Sigma P[not E_max]."""
+    n, law = effort.pick(3, 4), RademacherVectors(2)
+    seen = WeightedLabels((0.4, 0.35, 0.25))
+    V, chances, counts = signed_sums(law, seen, n)
+    squares, frobenius = spectral_norms(V) ** 2, np.square(V).sum(axis=(1, 2))
+    keys, groups = np.unique(counts, axis=0, return_inverse=True)
+    given = [
+        [_conditional(values, chances, groups.ravel() == group) for group in range(len(keys))]
+        for values in (squares, frobenius)
+    ]
+    often = (counts <= 2 * seen.probabilities.max() * n).all(axis=1)
+    rest = n * law.moments.second_moment * float(chances @ ~often)
+    bound = _conditional(squares, chances, often) + rest
+    return Outcome.of(
+        at_most("E[|V|_2^2 | l], largest over l", max(given[0]), n, 1e-12, "rounding"),
+        equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12),
+        equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12),
+        at_most("E|V|_2^2 against the bound by conditioning", float(chances @ squares), bound),
+        at_least("chance of the complement", float(chances @ ~often), 1e-3),
+    )

@@ -1,0 +1,242 @@
+"""Checks of Table 1: the derivatives of the losses against differences in fifty digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leml_solver import LOSSES, Loss
+from paper_checks.checking import (
+    Effort,
+    Kind,
+    Outcome,
+    Statement,
+    Verdict,
+    at_least,
+    at_most,
+    different,
+    equal,
+)
+from paper_checks.worlds.factored import FactorWorld, factor_world, vec
+
+Array = NDArray[np.float64]
+Entry = Callable[[Array, Array], Array]
+
+DIGITS, STEP = 50, Decimal("1e-15")
+# Second differences: truncation 1e-30 / 12, rounding 1e-50 / 1e-30, both far below 1e-16.
+PRECISE = "double precision of the formula; the reference has twenty digits"
+
+
+def squared_value(a: Decimal, b: Decimal) -> Decimal:
+    """Return (a - b)^2 / 2."""
+    return (a - b) ** 2 / 2
+
+
+def logistic_value(a: Decimal, b: Decimal) -> Decimal:
+    """Return log(1 + exp(-ab))."""
+    return (1 + (-a * b).exp()).ln()
+
+
+def squared_hinge_value(a: Decimal, b: Decimal) -> Decimal:
+    """Return max(0, 1 - ab)^2."""
+    return max(Decimal(0), 1 - a * b) ** 2
+
+
+def printed_squared(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return both derivatives in the squared loss's row as printed."""
+    return b - a, np.ones_like(b)
+
+
+def printed_logistic(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return both derivatives in the logistic loss's row as printed."""
+    e = np.exp(-a * b)
+    return -a / (1 + e), -(a**2) * e / (1 + e) ** 2
+
+
+def printed_squared_hinge(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return both derivatives in the squared hinge loss's row as printed."""
+    return -2 * a * np.maximum(0, 1 - a * b), np.where(a * b < 1, 2.0, 0.0)
+
+
+def differences(
+    value: Callable[[Decimal, Decimal], Decimal], a: Array, b: Array
+) -> tuple[Array, Array]:
+    """Return first and second derivatives in b by central differences in fifty digits."""
+    with localcontext() as context:
+        context.prec = DIGITS
+        pairs = [(Decimal(float(x)), Decimal(float(y))) for x, y in zip(a, b, strict=True)]
+        low, mid, high = ([value(x, y + t * STEP) for x, y in pairs] for t in (-1, 0, 1))
+        first = [float((h - lo) / (2 * STEP)) for lo, h in zip(low, high, strict=True)]
+        second = [
+            float((h - 2 * m + lo) / STEP**2) for lo, m, h in zip(low, mid, high, strict=True)
+        ]
+    return np.array(first), np.array(second)
+
+
+def _points(effort: Effort, a: tuple[float, ...]) -> tuple[Array, Array]:
+    """Return labels and predictions, none of them within 1e-6 of the hinge's kink."""
+    size = effort.pick(100, 2000)
+    labels = effort.rng.choice(a, size)
+    predictions = effort.rng.uniform(-4, 4, size)
+    return labels, np.where(np.abs(labels * predictions - 1) < 1e-6, 0.0, predictions)
+
+
+def _worst(found: Array, exact: Array) -> float:
+    """Return the largest deviation."""
+    return float(np.abs(found - exact).max())
+
+
+def _ours(loss: Loss, a: Array, b: Array) -> tuple[Array, Array]:
+    """Return both derivatives as `leml_solver` computes them."""
+    return loss.derivative(a, b), loss.second_derivative(a, b)
+
+
+@Statement(
+    id="A11",
+    place="Table 1",
+    says="Squared loss (a - b)^2 / 2: derivatives b - a and 1.",
+    kind=Kind.EQUALITY,
+    verdict=Verdict.HOLDS,
+    how="Differences in fifty decimal digits, for the printed formulas and for `leml_solver`.",
+    refuted_by="A difference beyond double precision.",
+)
+def squared_row(effort: Effort) -> Outcome:
+    """Both printed derivatives and ours agree with the differences."""
+    a, b = _points(effort, (0.0, 1.0, -1.0, 2.5))
+    exact = differences(squared_value, a, b)
+    printed, ours = printed_squared(a, b), _ours(LOSSES["squared"], a, b)
+    return Outcome.of(
+        equal(
+            "error of the printed first derivative", _worst(printed[0], exact[0]), 0, 1e-14, PRECISE
+        ),
+        equal(
+            "error of the printed second derivative",
+            _worst(printed[1], exact[1]),
+            0,
+            1e-14,
+            PRECISE,
+        ),
+        equal("error of ours, first", _worst(ours[0], exact[0]), 0, 1e-14, PRECISE),
+        equal("error of ours, second", _worst(ours[1], exact[1]), 0, 1e-14, PRECISE),
+    )
+
+
+@Statement(
+    id="A12",
+    place="Table 1",
+    says="Logistic loss: first derivative -a / (1 + exp(-ab)).",
+    kind=Kind.EQUALITY,
+    verdict=Verdict.MISPRINT,
+    how="Differences in fifty decimal digits; the gradient that the printed formula would give.",
+    refuted_by="A printed formula that agrees, or ours that does not.",
+    correct="-a / (1 + exp(ab)).",
+)
+def logistic_first_derivative(effort: Effort) -> Outcome:
+    """The printed sign in the exponent is wrong; with the other sign the formula is exact."""
+    a, b = _points(effort, (-1.0, 1.0))
+    exact = differences(logistic_value, a, b)[0]
+    printed, ours = printed_logistic(a, b)[0], LOSSES["logistic"].derivative(a, b)
+    world = factor_world(effort.rng, LOSSES["logistic"])
+    true, wrong = (_design_gradient(world, entry) for entry in (None, printed_logistic))
+    error = float(np.linalg.norm(wrong - true) / np.linalg.norm(true))
+    return Outcome.of(
+        different("error of the printed derivative", _worst(printed, exact), 0.0, 0.5, PRECISE),
+        equal(
+            "error of -a / (1 + exp(ab))",
+            _worst(-a / (1 + np.exp(a * b)), exact),
+            0.0,
+            1e-14,
+            PRECISE,
+        ),
+        equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE),
+        at_least("relative error of the gradient it gives", error, 0.1),
+    )
+
+
+def _design_gradient(world: FactorWorld, entry: Callable[..., tuple[Array, Array]] | None) -> Array:
+    """Return the gradient (8) without penalty, with the loss's slopes or printed ones."""
+    fitted = world.design @ vec(world.W)
+    right = world.loss.derivative(world.targets, fitted)
+    slopes = right if entry is None else entry(world.targets, fitted)[0]
+    return np.asarray(world.design.T @ slopes)
+
+
+@Statement(
+    id="A13",
+    place="Table 1",
+    says="Logistic loss: second derivative -a^2 exp(-ab) / (1 + exp(-ab))^2.",
+    kind=Kind.EQUALITY,
+    verdict=Verdict.MISPRINT,
+    how="Differences in fifty decimal digits; the least eigenvalue of the Hessian it would give.",
+    refuted_by="A printed formula that agrees, or ours that does not.",
+    correct="+a^2 exp(-ab) / (1 + exp(-ab))^2. With the printed sign the Hessian is negative and "
+    "Newton's method breaks down.",
+)
+def logistic_second_derivative(effort: Effort) -> Outcome:
+    """The printed sign is wrong: the Hessian would be negative where the loss is convex."""
+    a, b = _points(effort, (-1.0, 1.0))
+    exact = differences(logistic_value, a, b)[1]
+    printed, ours = printed_logistic(a, b)[1], LOSSES["logistic"].second_derivative(a, b)
+    world = factor_world(effort.rng, LOSSES["logistic"])
+    fitted = world.design @ vec(world.W)
+    bends = printed_logistic(world.targets, fitted)[1]
+    lowest = float(np.linalg.eigvalsh(world.design.T @ (bends[:, None] * world.design))[0])
+    least = float(np.linalg.eigvalsh(world.hessian(vec(world.W)))[0])
+    return Outcome.of(
+        different("error of the printed derivative", _worst(printed, exact), 0.0, 0.25, PRECISE),
+        equal("error with the sign changed", _worst(-printed, exact), 0.0, 1e-14, PRECISE),
+        equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE),
+        at_most("least eigenvalue of the Hessian it gives, no penalty", lowest, -0.05),
+        at_least("least eigenvalue of ours", least, world.penalty, 1e-10, "rounding"),
+    )
+
+
+@Statement(
+    id="A14",
+    place="Table 1",
+    says="Squared hinge loss for labels -1 and +1: derivatives -2a max(0, 1 - ab) and 2 where ab < "
+    "1.",
+    kind=Kind.EQUALITY,
+    verdict=Verdict.HOLDS,
+    how="Differences in fifty decimal digits away from the kink; labels -2 and +2 for comparison.",
+    refuted_by="A difference beyond double precision for labels -1 and +1.",
+    correct="For other labels the second derivative is 2 a^2 where ab < 1.",
+)
+def squared_hinge_row(effort: Effort) -> Outcome:
+    """Exact for labels -1 and +1, as the caption says; for other labels a^2 is missing."""
+    a, b = _points(effort, (-1.0, 1.0))
+    exact = differences(squared_hinge_value, a, b)
+    printed, ours = printed_squared_hinge(a, b), _ours(LOSSES["squared_hinge"], a, b)
+    a2, b2 = _points(effort, (-2.0, 2.0))
+    general = differences(squared_hinge_value, a2, b2)[1]
+    return Outcome.of(
+        equal(
+            "error of the printed first derivative", _worst(printed[0], exact[0]), 0, 1e-14, PRECISE
+        ),
+        equal(
+            "error of the printed second derivative",
+            _worst(printed[1], exact[1]),
+            0,
+            1e-13,
+            PRECISE,
+        ),
+        equal("error of ours, first", _worst(ours[0], exact[0]), 0, 1e-14, PRECISE),
+        equal("error of ours, second", _worst(ours[1], exact[1]), 0, 1e-13, PRECISE),
+        different(
+            "error of the second derivative for labels -2 and +2",
+            _worst(printed_squared_hinge(a2, b2)[1], general),
+            0.0,
+            1.0,
+            PRECISE,
+        ),
+        equal(
+            "the same with 2 a^2",
+            _worst(a2**2 * printed_squared_hinge(a2, b2)[1], general),
+            0.0,
+            1e-13,
+            PRECISE,
+        ),
+    )

@@ -1,0 +1,400 @@
+"""Checks of Theorem 3: what it needs, what it does not say, and where it fails as stated."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from leml_solver import LOSSES, Loss, TraceBall
+from leml_theory import predictions as sharp
+from leml_theory.bounds import (
+    BoundValue,
+    RiskSetting,
+    Setting,
+    bousquet_excess,
+    expectation_bound,
+    mcdiarmid_excess,
+    rademacher_chevet,
+    theorem_3,
+    theorem_3_as_printed,
+)
+from leml_theory.measurements.averages import slots
+from leml_theory.measurements.planted import fixed_planted, outlier
+from leml_theory.rademacher import Estimate, rademacher_average
+from leml_theory.risk import minimum_risk, population_risk
+from paper_checks.checking import (
+    Effort,
+    Kind,
+    Outcome,
+    Statement,
+    Verdict,
+    at_least,
+    at_most,
+    different,
+    equal,
+    mean_above,
+    mean_at_most,
+    mean_below,
+    mean_equal,
+    valid_value,
+)
+from paper_checks.worlds.exact_tails import sign_sum_mean, turned_probability
+from paper_checks.worlds.small import enumerated
+from simulations import (
+    AllOnes,
+    BernoulliEntries,
+    HeavyTailed,
+    IsotropicGaussian,
+    Planted,
+    RademacherVectors,
+    RankOne,
+    RareOutlier,
+    Scenario,
+    UniformLabels,
+)
+
+Array = NDArray[np.float64]
+
+LINEAR = LOSSES["linear"]
+
+
+def printed_infimum(Z: Array) -> float:
+    """Return how many numbers 'arg inf' stands for, where the sum needs one."""
+    return float(Z.size)
+
+
+@Statement(
+    id="T3",
+    place="Theorem 3",
+    says="The risk of the minimiser is at most 'arg inf' of the population risk plus two numbers.",
+    kind=Kind.CONSISTENCY,
+    verdict=Verdict.MISPRINT,
+    how="The size of the arg inf, a d x L matrix, and the inequality with inf in its place.",
+    refuted_by="An arg inf that is a number, or an excess risk below zero or above its bound.",
+    correct="inf in place of arg inf on the right; so also in Theorems 4 and 6.",
+)
+def infimum_of_the_risk(effort: Effort) -> Outcome:
+    """'arg inf' is a d x L matrix; with inf in its place both sides are numbers and it holds."""
+    n, world = 500, Scenario(RademacherVectors(4), Planted(3, 0.4), UniformLabels(3))
+    ball, setting = TraceBall(1.0), Setting.of(world.features, world.observation, 500)
+    least = minimum_risk(world, LINEAR, ball)
+    fitted = ball.linear_minimiser(-world.label_sums(n, effort.rng))
+    risk = population_risk(world, LINEAR, fitted).value
+    bound = mcdiarmid_excess(
+        setting, RiskSetting.of(LINEAR, setting, delta=1e-9), theorem_3(setting)
+    )
+    at_minimiser = population_risk(world, LINEAR, least.Z).value
+    return Outcome.of(
+        different("numbers in the printed term", printed_infimum(least.Z), 1, 0.5),
+        equal("risk of the arg inf against the inf", at_minimiser, least.lower, 1e-12),
+        at_least("risk minus inf", risk - least.lower, 0, 1e-12, "rounding"),
+        at_most("risk minus inf against its bound", risk - least.lower, bound.value),
+    )
+
+
+def one_label_excess(n: int, bias: float) -> float:
+    """Return the exact expected excess risk for d = L = 1, x = +-1, linear loss, radius 1.
+
+    The clipped loss is the linear one there, since predictions lie in [-1, 1].
+    """
+    return sharp.clipped_excess(n, 1, bias)
+
+
+@Statement(
+    id="T3.1",
+    place="Theorem 3",
+    says="The excess risk is of order radius/sqrt(n) at most, for any features with E|x|^2 <= 1.",
+    kind=Kind.RATE,
+    verdict=Verdict.HOLDS,
+    how="Exact excess risk for one feature and one label against 2 C R_n; Rademacher averages of "
+    "rank-one and of heavy-tailed features.",
+    refuted_by="A mean excess or average above its bound, or an exponent other than -1/2.",
+)
+def rate_in_expectation(effort: Effort) -> Outcome:
+    """2 C R_n needs a Lipschitz loss and a second moment only; the rate is attained."""
+    n = 400
+    setting = Setting.of(RademacherVectors(1), UniformLabels(1), n)
+    bound = expectation_bound(setting, RiskSetting.of(LINEAR, setting), theorem_3(setting))
+    excess = [
+        max(one_label_excess(m, u / math.sqrt(m)) for u in (0.5, 0.75, 1)) for m in (n, 4 * n)
+    ]
+    draws = effort.pick(60, 400)
+    heavy = rademacher_average(HeavyTailed(4), UniformLabels(4), n, draws=draws, rng=effort.rng)
+    limit = theorem_3(Setting.of(HeavyTailed(4), UniformLabels(4), n))
+    one = rademacher_average(RankOne(4), UniformLabels(64), n, draws=8 * draws, rng=effort.rng)
+    return Outcome.of(
+        at_most("worst exact excess for d = L = 1", excess[0], bound.value),
+        at_least("the same, as a share of the bound", excess[0] / bound.value, 0.15),
+        equal("exact excess at 4n over n", excess[1] / excess[0], 0.5, 0.01, "ties, O(1/n)"),
+        mean_at_most("average, Student features", heavy, valid_value(limit)),
+        mean_at_most("average, rank-one features", one, theorem_3(setting).value),
+        mean_above("it attains the bound", one, 0.93 * theorem_3(setting).value),
+    )
+
+
+@Statement(
+    id="T3.2",
+    place="Theorem 3",
+    says="E|x|^2 <= 1 may be assumed without loss of generality.",
+    kind=Kind.UPPER_BOUND,
+    verdict=Verdict.HIDDEN,
+    how="One label and Gaussian x in R^d, where R_n is the mean of a chi variable, raw and divided "
+    "by sqrt(d).",
+    refuted_by="Raw features within the printed bound, or normalised ones above it.",
+    correct="Scaling x scales the bound: radius sqrt(E|x|^2/n).",
+)
+def scale_of_the_features(effort: Effort) -> Outcome:
+    """One label, Gaussian x in R^d: R_n = sqrt(Sigma/n) E chi_d/sqrt(d) exactly."""
+    n, d = 100, 50
+    laws = [IsotropicGaussian(d, normalised=normal) for normal in (False, True)]
+    raw, normalised = (Setting.of(law, UniformLabels(1), n) for law in laws)
+    exact = math.sqrt(d / n) * sharp.chi_mean(d)
+    draws = effort.pick(200, 2000)
+    measured = rademacher_average(laws[0], UniformLabels(1), n, draws=draws, rng=effort.rng)
+    return Outcome.of(
+        at_least("average of raw N(0, I) over the printed bound", exact, 6 * _printed(raw)),
+        at_most("against the bound with sqrt(Sigma)", exact, valid_value(theorem_3(raw))),
+        at_most("normalised, printed bound", exact / math.sqrt(d), _printed(normalised)),
+        mean_equal("measured average of raw N(0, I)", measured, exact),
+        equal("printed bound valid (raw)", theorem_3_as_printed(raw).valid, False, 0),
+    )
+
+
+def _printed(setting: Setting) -> float:
+    return theorem_3_as_printed(setting).value
+
+
+def promised_deviation(n: int, delta: float) -> float:
+    """Return 1/sqrt(n) + sqrt(log(1/delta)/n): Theorem 3 for radius 1, constants one."""
+    return (1 + math.sqrt(math.log(1 / delta))) / math.sqrt(n)
+
+
+def rare_outlier(n: int, share: float) -> RareOutlier:
+    """Return the law in which one point in n turns the minimiser round with chance `share`."""
+    return RareOutlier(0.9 / math.sqrt(n * share), math.sqrt(0.9 * n / share), share / n)
+
+
+def turned_round(n: int, law: RareOutlier) -> float:
+    """Return the exact chance that outliers outweigh the typical points."""
+    rare = np.arange(0, 60)
+    turned = (n - rare) * law.typical < rare * law.outlier
+    return float(binom.pmf(rare, n, law.probability) @ turned)
+
+
+@Statement(
+    id="T3.3",
+    place="Theorem 3",
+    says="With probability 1 - delta the second term is sqrt(log(1/delta)/n), whatever the loss.",
+    kind=Kind.COUNTEREXAMPLE,
+    verdict=Verdict.FALSE,
+    how="Linear loss, one feature and label, a rare outlier of size sqrt(n/delta): exact binomial "
+    "probability and exact excess.",
+    refuted_by="An excess that stays within a constant times the promise as delta falls.",
+    correct="The loss must be bounded, which the theorem does not say and its proof uses; then B, "
+    "the length of its range, multiplies the term. In expectation, 2 C R_n, no bound is needed.",
+)
+def unbounded_loss(effort: Effort) -> Outcome:
+    """E|x|^2 <= 1, yet the excess is above any multiple of the promise, more often than allowed."""
+    n, shares = 10**9, (0.05, 0.001, 1e-6)
+    laws = [rare_outlier(n, share) for share in shares]
+    # Promised for delta = share/2, which the failure exceeds in probability.
+    ratios = [
+        2 * law.mean / promised_deviation(n, share / 2)
+        for law, share in zip(laws, shares, strict=True)
+    ]
+    odds = min(turned_round(n, law) / (share / 2) for law, share in zip(laws, shares, strict=True))
+    setting = Setting.of(laws[0], UniformLabels(1), n)
+    risk = RiskSetting.of(LINEAR, setting, delta=shares[0] / 2)
+    repaired = mcdiarmid_excess(setting, risk, theorem_3(setting))
+    believed = mcdiarmid_excess(setting, replace(risk, loss_range=1.0), theorem_3(setting))
+    cell = {"n": 10**4, "delta": 0.05, "draws": effort.pick(20_000, 200_000)}
+    row = outlier(cell, effort.rng)[0]
+    frequency = Estimate(row["value"], row["stderr"], row["draws"])
+    return Outcome.of(
+        at_least("excess over promise, delta = 5e-7", ratios[2], 300),
+        at_least("growth of the ratio from delta = 5e-4", ratios[2] / ratios[1], 15),
+        at_least("chance of failure over the allowed one", odds, 1.9),
+        at_most("largest E|x|^2", max(law.moments.second_moment for law in laws), 1),
+        mean_equal("measured frequency", frequency, turned_round(n, laws[0]), slack=1e-4),
+        at_most("excess against the bound with its true range", 2 * laws[0].mean, repaired.value),
+        at_least("excess against the range taken for one", 2 * laws[0].mean, believed.value),
+    )
+
+
+def bernoulli_deviation(n: int, rate: float) -> float:
+    """Return the exact E|sum of the seen signs|/(n rate): one label, seen with chance `rate`."""
+    seen = np.arange(n + 1)
+    means = np.array([sign_sum_mean(int(k)) for k in seen])
+    return float(binom.pmf(seen, n, rate) @ means) / (n * rate)
+
+
+@Statement(
+    id="T3.4",
+    place="Theorem 3",
+    says="With s observed labels a point both terms grow by the factor s.",
+    kind=Kind.UPPER_BOUND,
+    verdict=Verdict.LOOSE,
+    how="Deviation of the normalised risk at s = 1 and s = 16; exact deviation when the number of "
+    "labels a point is random.",
+    refuted_by="A deviation of the normalised risk that grows with s.",
+    correct="For the risk divided by s the factor cancels: 2 C R_n + B sqrt(2 log(1/delta)/n), "
+    "each point with its labels being one block. It must be the same s for every point: with "
+    "Bernoulli entries the bound fails.",
+)
+def factor_of_the_labels_seen(effort: Effort) -> Outcome:
+    """Averaged over the s labels the deviation does not grow with s; summed, s is all of it."""
+    cell = {"law": "rademacher", "labels": "all-ones", "d": 8, "L": 16, "n": 64}
+    draws = effort.pick(150, 1000)
+    one, many = (slots({**cell, "s": s, "draws": draws}, effort.rng)[0] for s in (1, 16))
+    setting = Setting.of(RademacherVectors(8), UniformLabels(16, 16), 64)
+    bound = expectation_bound(setting, RiskSetting.of(LINEAR, setting), theorem_3(setting))
+    single = replace(setting, labels_per_point=1.0)
+    other = expectation_bound(single, RiskSetting.of(LINEAR, single), theorem_3(single))
+    random = Setting.of(RademacherVectors(1), BernoulliEntries(1, 0.01), 400)
+    refused = expectation_bound(random, RiskSetting.of(LINEAR, random), theorem_3(random))
+    last = Estimate(many["value"], many["stderr"], draws)
+    return Outcome.of(
+        mean_below("deviation at s = 16 against s = 1", last, one["value"]),
+        mean_at_most("deviation at s = 16 against the bound", last, bound.value),
+        equal("bound at s = 16 over s = 1", bound.value / other.value, 1.0, 1e-12),
+        at_least("printed factor over measured growth", 16 * one["value"] / last.value, 16),
+        # With a random number of labels per point, s in expectation, the bound fails.
+        at_least("Bernoulli entries, exact", bernoulli_deviation(400, 0.01), 2 * refused.value),
+        equal("bound valid for Bernoulli entries", refused.valid, False, 0),
+    )
+
+
+@Statement(
+    id="T3.5",
+    place="Theorem 3",
+    says="The constant of the second term does not depend on the radius.",
+    kind=Kind.COUNTEREXAMPLE,
+    verdict=Verdict.HIDDEN,
+    how="Linear loss at radius 1000: exact probability of an excess above the bound with range "
+    "one; Bousquet's bound beside McDiarmid's.",
+    refuted_by="An excess within the bound with range one, whatever the radius.",
+    correct="It is B, for the linear loss 2 radius sup|x|. Without clipping that swamps "
+    "radius/sqrt(nL); Bousquet: 2 C R_n + sqrt(2t(4C^2 r^2 sigma_1 P + 16 C^2 r R R_n)/n) + "
+    "4CrRt/(3n), with radius r, |x| <= R, t = log(1/delta).",
+)
+def range_of_the_loss(effort: Effort) -> Outcome:  # noqa: ARG001
+    """The second term carries the range 2 radius |x| of the loss, and Bousquet's does not."""
+    n, delta, radius = 10**4, 0.01, 1000.0
+    setting = Setting.of(RademacherVectors(1), UniformLabels(1), n, radius=radius)
+    risk = RiskSetting.of(LINEAR, setting, delta=delta)
+    bias = 2 / math.sqrt(n)
+    excess = 2 * radius * bias
+    # Theorem 3 with 2 C R_n and a hundred times the second term, the range taken for one.
+    taken = theorem_3(setting).value * 2 + 100 * math.sqrt(math.log(1 / delta) / n)
+    wide = Setting.of(RademacherVectors(1024), UniformLabels(1024), 10**12)
+    linear, average = RiskSetting.of(LINEAR, wide), rademacher_chevet(wide)
+    bousquet, mcdiarmid = (f(wide, linear, average) for f in (bousquet_excess, mcdiarmid_excess))
+    repaired = bousquet_excess(setting, risk, theorem_3(setting))
+    return Outcome.of(
+        at_least("excess against the bound with range one", excess, taken),
+        at_least("its exact chance against delta", turned_probability(n, bias), 2 * delta),
+        at_most("against the true range", excess, valid_value(_mcdiarmid(setting, risk))),
+        at_most("chance of an excess above Bousquet's bound", _chance(repaired, n), delta),
+        at_least("above a quarter of it", _chance(repaired, n, 0.25), delta),
+        equal("range of the linear loss", risk.loss_range, 2 * radius, 1e-9),
+        at_least("McDiarmid over Bousquet, d = L = 1024", mcdiarmid.value / bousquet.value, 10),
+        note="For a loss that is not clipped the range is of the order of the radius, so "
+        "McDiarmid's term swamps radius/sqrt(nL); Bousquet's inequality keeps the rate.",
+    )
+
+
+def _chance(bound: BoundValue, n: int, share: float = 1.0) -> float:
+    """Return the largest exact chance, over the bias, of an excess above a share of the bound.
+
+    At radius 1000 the excess is 2000 times the bias when the sign is wrong, which is the less
+    likely the larger the bias.
+    """
+    return turned_probability(n, valid_value(bound) * share / 2000)
+
+
+def _mcdiarmid(setting: Setting, risk: RiskSetting) -> BoundValue:
+    return mcdiarmid_excess(setting, risk, theorem_3(setting))
+
+
+@Statement(
+    id="T3.6",
+    place="Section 4",
+    says="The analysis by uniform convergence is tight and cannot be improved in general.",
+    kind=Kind.RATE,
+    verdict=Verdict.HOLDS,
+    how="Rank-one features: supremum deviation over Theorem 3; excess risk there and for a fixed "
+    "planted signal.",
+    refuted_by="A deviation that stays below a constant share of Theorem 3.",
+)
+def tightness(effort: Effort) -> Outcome:
+    """Rank-one features attain Theorem 3 as a deviation; their excess risk is zero."""
+    n, size = 4096, 64
+    world = Scenario(RankOne(4), AllOnes(size), UniformLabels(size))
+    draws = effort.pick(60, 400)
+    law, seen = world.features, world.observation
+    average = rademacher_average(law, seen, n, draws=10 * draws, rng=effort.rng)
+    bound = theorem_3(Setting.of(world.features, world.observation, n)).value
+    Z = TraceBall(1.0).linear_minimiser(-world.label_sums(n, effort.rng))
+    excess = (
+        population_risk(world, LINEAR, Z).value - minimum_risk(world, LINEAR, TraceBall(1)).lower
+    )
+    cell = {"d": 8, "L": 8, "rho": 0.5, "draws": draws}
+    fast = [fixed_planted({**cell, "n": m}, effort.rng)[0] for m in (2**14, 2**18)]
+    slope = math.log(fast[1]["value"] / fast[0]["value"]) / math.log(16)
+    return Outcome.of(
+        mean_above("deviation over Theorem 3", average.scaled(1 / bound), 0.93),
+        mean_at_most("and never above", average.scaled(1 / bound), 1.0),
+        equal("excess risk there", excess, 0.0, 1e-12),
+        at_most("slope in n of a fixed signal's excess", slope, -0.8, 0, "noise of about 0.03"),
+        note="Tight for uniform convergence; the excess risk of a fixed world decays faster.",
+    )
+
+
+def two_point_deviation(loss: Loss, law: RareOutlier, n: int, radius: float) -> float:
+    """Return E sup over |z| <= radius of L - Lhat exactly: d = L = 1, two values of x, y = 1.
+
+    L - Lhat = (share - share seen) times the difference of the two losses, a quadratic in z.
+    """
+    values = enumerated(law)
+    (a,), (b,) = values.points
+    vertex = (b - a) / (b * b - a * a)
+    z = np.array([-radius, radius, np.clip(vertex, -radius, radius)])
+    ones = np.ones(3)
+    differences = loss.value(ones, b * z) - loss.value(ones, a * z)
+    seen = np.arange(n + 1)
+    shift = values.probabilities[1] - seen / n
+    best = (shift[:, None] * differences).max(axis=1)
+    return float(binom.pmf(seen, n, values.probabilities[1]) @ best)
+
+
+@Statement(
+    id="T3.7",
+    place="Theorem 3",
+    says="The Lipschitz constant of the loss is a constant, for the squared loss too.",
+    kind=Kind.UPPER_BOUND,
+    verdict=Verdict.HIDDEN,
+    how="Exact supremum deviation for x of two values and the squared loss at radius 100.",
+    refuted_by="A deviation within the bound with C = 1.",
+    correct="C = 1 + radius R for labels in [0, 1] and |x| <= R, so the bound is of order radius "
+    "(1 + radius R)/sqrt(n); for Gaussian x there is none.",
+)
+def lipschitz_constant_of_the_squared_loss(effort: Effort) -> Outcome:  # noqa: ARG001
+    """With C = 1 the bound on the deviation fails, with C = 1 + radius R it holds."""
+    n, radius, loss = 100, 100.0, LOSSES["squared"]
+    law = RareOutlier(1.0, 0.5, 0.5)
+    setting = Setting.of(law, UniformLabels(1), n, radius=radius)
+    risk = RiskSetting.of(loss, setting)
+    deviation = two_point_deviation(loss, law, n, radius)
+    true = expectation_bound(setting, risk, theorem_3(setting))
+    assumed = expectation_bound(setting, replace(risk, lipschitz=1.0), theorem_3(setting))
+    slopes = loss.derivative(np.ones(2), np.array([-radius, radius]))
+    return Outcome.of(
+        at_least("exact deviation against C = 1", deviation, 3 * assumed.value),
+        at_most("against C = 1 + radius R", deviation, valid_value(true)),
+        equal("largest slope on the ball", float(np.abs(slopes).max()), 1 + radius, 1e-12),
+        equal("constant of the loss", risk.lipschitz, 1 + radius, 1e-12),
+    )

@@ -1,0 +1,1 @@
+"""Worlds in which statements are tried: data, factored problems, laws that can be listed whole."""

@@ -1,0 +1,39 @@
+"""Bends of what the checks of `section_2` rely on."""
+
+from dataclasses import replace
+
+from bends import shifted
+from mutation import Mutation, constant, scaled
+
+MUTATIONS = {
+    "F5": [
+        Mutation("printed right", ".PRINTED_INDICES", constant(("ij", "j"))),
+        Mutation("correction wrong", ".CORRECT_INDICES", constant(("ij", "k"))),
+    ],
+    "F6": [
+        Mutation("penalised twice as much", ".penalised_predictor", scaled(1.05)),
+        Mutation(
+            "one predictor for both",
+            ".minimise",
+            lambda original: (
+                lambda problem, ball, **k: original(problem, replace(ball, radius=2.0), **k)
+            ),
+        ),
+    ],
+    "F7": [
+        Mutation("rows counted, not edges", ".largest_biclique", shifted(1)),
+        Mutation("error doubled", ".weighted_rank_one", scaled(2)),
+    ],
+    "F12": [
+        Mutation("slope without half", "._directional", scaled(2)),
+        Mutation(
+            "penalty not halved",
+            ".soft_threshold",
+            lambda original: lambda A, level: original(A, 2 * level),
+        ),
+    ],
+    "F13": [
+        Mutation("closed form shrunk", ".low_rank_least_squares", scaled(0.5)),
+        Mutation("penalty useless", ".penalised_predictor", scaled(3)),
+    ],
+}
