@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from leml_solver import FrobeniusBall, Labels, Problem, Squared, Status, TraceBall, minimise
 from leml_solver._exact.cvxpy_oracle import _answer
 from leml_solver._exact.objective import Entries, Quadratic, reduce
-from leml_solver._exact.search import Point, Search
+from leml_solver._exact.search import Point, Search, search_minimum
 
 WARM_UP, ROUND, LOOK = 10, 10, 1  # gradients of the warm-up, of a round of splitting, of a look
 
@@ -246,3 +246,42 @@ def test_the_oracle_takes_a_single_feature(make):
     ours, oracle = (minimise(problem, make(1.0), engine=name) for name in ("certified", "cvxpy"))
     # Both gaps are below 1e-6 of the objective at zero.
     assert ours.certificate.objective == pytest.approx(oracle.certificate.objective, rel=1e-5)
+
+
+class Plain:
+    """f = level + fall z with slope -1 and curvature 1: a model whose Newton step is z + 1."""
+
+    shape, smoothness, floor = (1, 1), 1.0, -np.inf
+
+    def __init__(self, fall):
+        self.fall = fall
+
+    def evaluate(self, Z):
+        return 1.0 + self.fall * float(Z[0, 0]), -np.ones((1, 1))
+
+    def hessian(self, Z):
+        return Quadratic(np.eye(1)[None], np.zeros((1, 1)), 0.0)
+
+
+@pytest.mark.parametrize(("fall", "taken"), [(-1e-4, True), (-1e-8, False), (0.0, False)])
+def test_a_newton_step_inside_the_ball_must_lower_the_value_or_cut_the_gap(fall, taken):
+    search = Search(Plain(fall), TraceBall(100.0), 1000, step=1.0)
+    point = search.at(np.zeros((1, 1)))
+    moved = search._newton(point.Z, point)
+    assert (moved is not None) == taken
+    if moved is not None:
+        assert moved[1].Z[0, 0] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_the_engine_may_take_twenty_thousand_gradients_by_default(monkeypatch):
+    limits = []
+
+    def spy(problem, ball, *, max_iter, **rest):
+        limits.append(max_iter)
+        return search_minimum(problem, ball, max_iter=max_iter, **rest)
+
+    monkeypatch.setattr("leml_solver._exact.minimise.search_minimum", spy)
+    problem, radius = drawn("squared", "full")
+    minimise(problem, TraceBall(radius))
+    minimise(problem, TraceBall(radius), max_iter=50)
+    assert limits == [20_000, 50]
