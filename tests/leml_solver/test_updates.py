@@ -388,3 +388,15 @@ def test_blocks_of_rows_add_up(name, monkeypatch):
     monkeypatch.setattr(entry_sums, "_BLOCK", 3 * L)  # three rows a block, the last one shorter
     for found, whole in zip(sums(), expected, strict=True):
         np.testing.assert_allclose(found, whole, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_the_factors_that_come_out_are_balanced(loss):
+    """Whatever the number of iterations: then their penalty is the trace norm."""
+    X, Y, *_ = _data(False, True)
+    options = AlternatingOptions(max_iter=1, certify=False)
+    fit = fit_factors(X, Y, rank=k, penalty=0.7, loss=loss, options=options)
+    squares = np.square(fit.W).sum() + np.square(fit.H).sum()
+    norm = np.linalg.svd(fit.W @ fit.H.T, compute_uv=False).sum()
+    assert 0.5 * squares == pytest.approx(norm, rel=1e-8)
+    np.testing.assert_allclose(fit.W.T @ fit.W, fit.H.T @ fit.H, atol=1e-8)
