@@ -108,6 +108,34 @@ EQUIVALENT: dict[Key, str] = {
         0,
     ): SPEED_ONLY + "rows of a block of the sum",
     (
+        FACTORED + "algorithm_2.py",
+        "_dense_gram",
+        "block = max(1, (1 << 22) // X.shape[1])",
+        "block = max(1, (0 << 22) // X.shape[1])",
+        0,
+    ): SPEED_ONLY + "rows of a block of the sum",
+    (
+        FACTORED + "algorithm_2.py",
+        "FullSquared._columnwise_W",
+        "width = WIDE_BYTES // self.W.itemsize",
+        "width = WIDE_BYTES * self.W.itemsize",
+        0,
+    ): SPEED_ONLY + "columns of a panel, each of which is solved by itself",
+    (
+        LINALG + "conjugate_gradient.py",
+        "ConjugateGradient._turn",
+        "self.open &= self.energy > self.target",
+        "self.open &= self.energy >= self.target",
+        0,
+    ): SPEED_ONLY + "a residual at the tolerance to the last bit, or zero, which moves nothing",
+    (
+        LINALG + "conjugate_gradient.py",
+        "ratio",
+        "return np.where(positive, numerator / np.where(positive, denominator, 1.0), 0.0)",
+        "return np.where(positive, numerator / np.where(positive, denominator, 2.0), 0.0)",
+        0,
+    ): "where the denominator is not positive the quotient is not used",
+    (
         FACTORED + "entry_sums.py",
         "FullEntries.label_losses",
         "parts = self._each(lambda part: self.numbers(D, part).sum(axis=0, dtype=np.float64), "
