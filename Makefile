@@ -1,7 +1,8 @@
-# make sweep   the default sweep: risks against n and L beside the bounds
-# make test    lint, types and tests
-# make course  the assignments: student and solution notebooks, graders; SEMESTER=2027 for other data
-# make bench   benchmarks, AREA=erm, solver or methods
+# make sweep      the default sweep: risks against n and L beside the bounds
+# make test       lint, types and tests
+# make test-long  the tests that take minutes: all mutants of the solver
+# make course     the assignments: student and solution notebooks, graders; SEMESTER=2027 for other data
+# make bench      benchmarks, AREA=erm, solver or methods
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,7 @@ AREA ?= erm
 SEMESTER ?= 0
 READY := $(VENV)/ready
 
-.PHONY: help sweep test course bench clean
+.PHONY: help sweep test test-long course bench clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -32,6 +33,9 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto
+
+test-long: $(READY)
+	$(BIN)/python -m pytest -m long
 
 course: $(READY)
 	$(BIN)/python -m assignments.build --term $(SEMESTER)

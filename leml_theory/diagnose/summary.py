@@ -178,7 +178,7 @@ def _rows(X: Any, Y: Any, features: str, labels: str) -> Rows:
     points, known = Points.of(X, features), KnownLabels.of(Y, labels)
     if points.shape[0] != known.shape[0]:
         raise ValueError(
-            f"`{features}` and `{labels}` must have one row a point, got {points.shape[0]} and "
+            f"`{features}` and `{labels}` must have one row per point, got {points.shape[0]} and "
             f"{known.shape[0]}."
         )
     return Rows(points.X, known)

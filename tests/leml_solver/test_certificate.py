@@ -220,3 +220,16 @@ def test_the_dual_norm_is_bounded_from_above_where_its_terms_cancel():
             Fraction(float(a)) * Fraction(float(b)) for a, b in zip(x[:, 0], u, strict=True)
         )
         assert Fraction(_dual_norm_from_above(problem, TraceBall(1.0), u)) >= abs(exact)
+
+
+def test_the_rounding_of_a_decomposition_is_allowed_for():
+    """One point: X^T D is the product of two vectors, its norm known in rational numbers."""
+    rng = np.random.default_rng(23)
+    for _ in range(30):
+        x, u = rng.normal(size=(1, 40)), rng.normal(size=40)
+        problem = Problem.from_dense(LOSSES["squared"], x, np.ones((1, 40)))
+        squares = [sum(Fraction(float(v)) ** 2 for v in numbers) for numbers in (x[0], u)]
+        for ball in (TraceBall(1.0), FrobeniusBall(1.0)):
+            bound = Fraction(_dual_norm_from_above(problem, ball, u))
+            assert bound**2 >= squares[0] * squares[1]
+            assert bound**2 <= squares[0] * squares[1] * Fraction(1 + 1e-12)

@@ -89,3 +89,17 @@ def test_a_bad_gram_matrix_is_refused(K, message):
 def test_an_unknown_kernel_name_is_refused():
     with pytest.raises(ValueError, match="precomputed"):
         fit_kernel_factors(np.eye(2), np.ones((2, 1)), kernel="rbf", rank=1, penalty=1.0)
+
+
+def test_a_gram_matrix_may_be_asymmetric_by_rounding_only():
+    K = np.array([[1.0, 0.5], [0.5, 1.0]])
+    K[0, 1] += 0.5e-8
+    Phi, _ = kernel_features(K)
+    np.testing.assert_allclose(Phi @ Phi.T, K, atol=1e-8)
+    K[0, 1] += 1e-8
+    with pytest.raises(ValueError, match="symmetric"):
+        kernel_features(K)
+
+
+def test_a_kernel_of_zeros_has_no_features():
+    assert kernel_features(np.zeros((2, 2)))[0].shape == (2, 0)

@@ -1,0 +1,189 @@
+"""Mutants that no test can kill, each with the reason.
+
+The key is (file, function, statement, mutated statement, repeat): a statement that changes must be
+looked at again, and a test says so.
+"""
+
+Key = tuple[str, str, str, str, int]
+
+SPEED_ONLY = "same answer, other speed: "
+EXACT, FACTORED, LINALG = (f"leml_solver/{room}/" for room in ("_exact", "_factored", "_linalg"))
+
+
+EQUIVALENT: dict[Key, str] = {
+    (
+        EXACT + "faces.py",
+        "face_of",
+        "if norm <= ball.radius:",
+        "if norm < ball.radius:",
+        0,
+    ): "exactly on the sphere the projection has no derivative; both faces hold a generalised one",
+    (
+        EXACT + "steps.py",
+        "accelerate",
+        "if np.vdot(ahead - new, new - Z) > 0:",
+        "if np.vdot(ahead - new, new - Z) >= 0:",
+        0,
+    ): "only where the momentum is exactly across the step, which rounding decides",
+    (
+        EXACT + "objective.py",
+        "_diagonal_quadratic",
+        "values, Q = np.linalg.eigh(X.T @ X) if X.shape[0] >= X.shape[1] else (np.zeros(1), X)",
+        "values, Q = np.linalg.eigh(X.T @ X) if X.shape[0] >= X.shape[1] else (np.zeros(2), X)",
+        0,
+    ): "of these zeros only the first and the last are read",
+    (
+        EXACT + "objective.py",
+        "_row_basis",
+        "if n >= d:",
+        "if n < d:",
+        0,
+    ): SPEED_ONLY + "eigenvalues save a decomposition where X has full column rank",
+    (
+        EXACT + "objective.py",
+        "apply_blocks",
+        "if blocks.shape[0] == 1:",
+        "if blocks.shape[0] == 0:",
+        0,
+    ): SPEED_ONLY + "one block is broadcast over the labels",
+    (
+        EXACT + "cvxpy_oracle.py",
+        "",
+        "SOLVERS: dict[str, dict[str, Any]] = {'CLARABEL': {}, 'SCS': {'eps_abs': 1e-09, "
+        "'eps_rel': 1e-09, 'max_iters': 200000}}",
+        "SOLVERS: dict[str, dict[str, Any]] = {'CLARABEL': {}, 'SCS': {'eps_abs': 1e-09, "
+        "'eps_rel': 1e-09, 'max_iters': 200001}}",
+        0,
+    ): "one iteration more than 200,000; our certificate judges the answer",
+    (
+        FACTORED + "certificate.py",
+        "trace_norm",
+        "R, S = (scipy.linalg.qr(F, mode='r', check_finite=False)[0][:F.shape[1]] for F in (W, H))",
+        "R, S = (scipy.linalg.qr(F, mode='r', check_finite=False)[0][:F.shape[1] + 1] "
+        "for F in (W, H))",
+        0,
+    ): "rows of the triangular factor below the k-th are zero",
+    (
+        FACTORED + "certificate.py",
+        "trace_norm",
+        "R, S = (scipy.linalg.qr(F, mode='r', check_finite=False)[0][:F.shape[1]] for F in (W, H))",
+        "R, S = (scipy.linalg.qr(F, mode='r', check_finite=False)[0][:F.shape[0]] for F in (W, H))",
+        0,
+    ): "rows of the triangular factor below the k-th are zero",
+    (
+        FACTORED + "certificate.py",
+        "_SideSums.repair",
+        "return np.asarray(u * np.where(y > 0, shrink[0][labels], shrink[1][labels]))",
+        "return np.asarray(u * np.where(y >= 0, shrink[0][labels], shrink[1][labels]))",
+        0,
+    ): "binary labels are -1 and +1, never 0",
+    (
+        FACTORED + "certificate.py",
+        "norm_from_above",
+        "if min(d, L) <= EXACT_SIDE and d * L <= EXACT_SIZE:",
+        "if min(d, L) < EXACT_SIDE and d * L <= EXACT_SIZE:",
+        0,
+    ): SPEED_ONLY + "the limit itself may go either way",
+    (
+        FACTORED + "plan.py",
+        "Plan",
+        "cg_steps: int = 4",
+        "cg_steps: int = 8",
+        0,
+    ): SPEED_ONLY + "more steps of conjugate gradients in an update",
+    (
+        FACTORED + "plan.py",
+        "",
+        "PLAIN = Plan(columnwise=False, precondition=False, balance=False, factorise=False, "
+        "cg_steps=20, newton_steps=5, cg_tol=0.001)",
+        "PLAIN = Plan(columnwise=False, precondition=False, balance=False, factorise=False, "
+        "cg_steps=20, newton_steps=5, cg_tol=0.002)",
+        0,
+    ): SPEED_ONLY + "how exactly an update is solved",
+    (
+        FACTORED + "algorithm_2.py",
+        "_dense_gram",
+        "block = max(1, (1 << 22) // X.shape[1])",
+        "block = max(1, (1 << 22) * X.shape[1])",
+        0,
+    ): SPEED_ONLY + "rows of a block of the sum",
+    (
+        FACTORED + "algorithm_2.py",
+        "_dense_gram",
+        "block = max(1, (1 << 22) // X.shape[1])",
+        "block = max(1, (0 << 22) // X.shape[1])",
+        0,
+    ): SPEED_ONLY + "rows of a block of the sum",
+    (
+        FACTORED + "algorithm_2.py",
+        "FullSquared._columnwise_W",
+        "width = WIDE_BYTES // self.W.itemsize",
+        "width = WIDE_BYTES * self.W.itemsize",
+        0,
+    ): SPEED_ONLY + "columns of a panel, each of which is solved by itself",
+    (
+        LINALG + "conjugate_gradient.py",
+        "ConjugateGradient._turn",
+        "self.open &= self.energy > self.target",
+        "self.open &= self.energy >= self.target",
+        0,
+    ): SPEED_ONLY + "a residual at the tolerance to the last bit, or zero, which moves nothing",
+    (
+        LINALG + "conjugate_gradient.py",
+        "ratio",
+        "return np.where(positive, numerator / np.where(positive, denominator, 1.0), 0.0)",
+        "return np.where(positive, numerator / np.where(positive, denominator, 2.0), 0.0)",
+        0,
+    ): "where the denominator is not positive the quotient is not used",
+    (
+        FACTORED + "entry_sums.py",
+        "FullEntries.label_losses",
+        "parts = self._each(lambda part: self.numbers(D, part).sum(axis=0, dtype=np.float64), "
+        "A.shape[1])",
+        "parts = self._each(lambda part: self.numbers(D, part).sum(axis=0, dtype=np.float64), "
+        "A.shape[0])",
+        0,
+    ): SPEED_ONLY + "an estimate of the work, for threads",
+    (
+        FACTORED + "entry_sums.py",
+        "FullEntries._each",
+        "work = float(self.shape[0]) * self.shape[1] * k",
+        "work = float(self.shape[0]) * self.shape[1] / k",
+        0,
+    ): SPEED_ONLY + "an estimate of the work, for threads",
+    (
+        LINALG + "compiled.py",
+        "_GatherLoop.prefetch",
+        "byte = ir.IntType(8).as_pointer()",
+        "byte = ir.IntType(16).as_pointer()",
+        0,
+    ): SPEED_ONLY + "a prefetch is a hint and may miss",
+    (
+        LINALG + "compiled.py",
+        "multiply",
+        "part = panel[t * tile:(t + 1) * tile]",
+        "part = panel[t * tile:(t + 1) * tile + 1]",
+        0,
+    ): "indices are local to the tile and below its width",
+    (
+        LINALG + "factors.py",
+        "balancing",
+        "squares, U = scipy.linalg.eigh(L.T @ W_gram @ L, driver='evd', check_finite=False)",
+        "squares, U = scipy.linalg.eigh(L.T @ W_gram @ L, driver='evd', check_finite=True)",
+        0,
+    ): SPEED_ONLY + "a check of numbers that are finite",
+    (
+        LINALG + "threads.py",
+        "even_rows",
+        "count = thread_count() if work >= threshold else 1",
+        "count = thread_count() if work > threshold else 1",
+        0,
+    ): SPEED_ONLY + "the limit itself may go either way",
+    (
+        LINALG + "threads.py",
+        "parallel_map",
+        "if size == 1 or not worth or len(parts) == 1:",
+        "if size == 1 and (not worth) and (len(parts) == 1):",
+        0,
+    ): SPEED_ONLY + "a pool of threads where none is needed",
+}

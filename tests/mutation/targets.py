@@ -1,0 +1,82 @@
+"""Which modules are mutated, how many mutants of each are drawn, and which tests hold them."""
+
+from dataclasses import dataclass
+
+SEED = 2014
+SOLVER = "tests/leml_solver/"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Number of mutants to draw from a module, and its tests, the quickest to kill first."""
+
+    count: int
+    tests: tuple[str, ...]
+
+
+def _tests(*names: str) -> tuple[str, ...]:
+    return tuple(f"{SOLVER}test_{name}.py" for name in names)
+
+
+TARGETS = {
+    "leml_solver/_exact/certificate.py": Target(14, _tests("certificate")),
+    "leml_solver/_exact/balls.py": Target(6, _tests("balls")),
+    "leml_solver/_exact/faces.py": Target(20, _tests("faces", "steps")),
+    "leml_solver/_exact/steps.py": Target(14, _tests("steps")),
+    "leml_solver/_exact/search.py": Target(16, _tests("search", "erm")),
+    "leml_solver/_exact/objective.py": Target(10, _tests("search", "erm")),
+    "leml_solver/_exact/cvxpy_oracle.py": Target(4, _tests("search", "erm")),
+    "leml_solver/_exact/minimise.py": Target(4, _tests("search", "erm")),
+    "leml_solver/_exact/entry_loops.py": Target(6, _tests("problem")),
+    "leml_solver/_factored/certificate.py": Target(26, _tests("factor_certificate")),
+    "leml_solver/_factored/fit.py": Target(16, _tests("alternating", "updates")),
+    "leml_solver/_factored/plan.py": Target(2, _tests("alternating", "updates")),
+    "leml_solver/_factored/algorithm_1.py": Target(10, _tests("tron_cg", "updates")),
+    "leml_solver/_factored/algorithm_2.py": Target(12, _tests("tron_cg", "updates")),
+    "leml_solver/_factored/cg.py": Target(2, _tests("tron_cg", "updates")),
+    "leml_solver/_factored/tron.py": Target(10, _tests("tron_cg", "updates")),
+    "leml_solver/_factored/entry_sums.py": Target(
+        8, _tests("sparse_kernels", "tron_cg", "updates", "alternating")
+    ),
+    "leml_solver/_factored/closed_forms.py": Target(4, _tests("closed_forms")),
+    "leml_solver/_factored/kernel_method.py": Target(4, _tests("kernel_extension")),
+    "leml_solver/_linalg/compiled.py": Target(16, _tests("sparse_kernels", "updates")),
+    "leml_solver/_linalg/conjugate_gradient.py": Target(16, _tests("tron_cg", "updates", "steps")),
+    "leml_solver/_linalg/factors.py": Target(6, _tests("updates", "alternating")),
+    "leml_solver/_linalg/matrices.py": Target(
+        8, _tests("sparse_kernels", "updates", "alternating")
+    ),
+    "leml_solver/_linalg/threads.py": Target(4, _tests("sparse_kernels", "updates")),
+}
+
+# Mutants that once survived and certified falsely: run whatever the seed draws.
+ALWAYS = {
+    (
+        "leml_solver/_factored/certificate.py",
+        "_SideSums.repair",
+        "return np.asarray(u * np.where(y > 0, shrink[0][labels], shrink[1][labels]))",
+        "return u",
+        0,
+    ),
+}
+
+# Compiled modules: their mutants are compiled afresh.
+COMPILED = ("leml_solver/_exact/entry_loops.py", "leml_solver/_linalg/compiled.py")
+
+# Constants of modules that choose between ways to the same answer, or how long a search tries
+# before it takes another way: a certificate judges what comes out. Other tests try both ways.
+SPEED = frozenset(
+    {
+        "_LARGEST_SYSTEM", "_LARGEST_BLOCKS",  # faces: factorise, or conjugate gradients
+        "_GRAM_NUMBERS", "_SMALL_BLOCKS", "_WELL_CONDITIONED",  # objective: which model
+        "_WARM_UP", "_BALANCINGS", "_SPLITTINGS", "_FIRST_GRADIENTS", "_MOST_GRADIENTS",  # search
+        "_NEWTON_STEPS", "_LONGEST", "_NEWTON_CUT", "_NEWTON_FALL", "_LENGTHS", "_INNER_SHARE",
+        "_DAMPING", "_PATIENCE",
+        "_RIDGE", "_ACCURACY", "_MAX_PRODUCTS",  # steps
+        "EXACT_SIDE", "EXACT_SIZE", "_BLOCK, _STEPS", "_SEARCH_STEPS",  # certificate of factors
+        "_CHUNK", "_BLOCK", "_GRAM_ROWS", "FACTORISE_BELOW", "_SHRINKINGS",
+        "_CACHED_ROWS", "_SHARED_ROWS", "_ENTRIES_PER_POINTER",  # matrices: width of tiles
+        "WIDE_BYTES", "NARROW_BYTES", "_LINE_BYTES", "_NEAR_ROWS", "_AHEAD",  # compiled: panels
+        "SHARED_LOOP", "_SHARED_PRODUCT",  # threads: when a second one pays
+    }
+)  # fmt: skip
