@@ -18,7 +18,8 @@ from paper_checks.checking.running import Result, paper, run, select
 
 _DESCRIPTION = """\
 Check every statement of the paper: what it says, what became of it when it was tried, and the
-numbers.  A check comes out 'as recorded' when it finds the recorded verdict again.
+numbers.  The verdict follows from the facts of the check; it comes out 'as recorded' when that
+is the verdict on record.
 
 commands:
   run     run the checks, one line each (the default)
@@ -167,7 +168,7 @@ def _run(options: argparse.Namespace) -> int:
 def _header(width: int) -> str:
     """Return the names of the columns."""
     return (
-        f"{'id':<6}{'place':<{width}}  {'verdict':<9}{'measured':>12}    {'predicted':>11}"
+        f"{'id':<6}{'place':<{width}}  {'verdict':<11}{'measured':>12}    {'predicted':>11}"
         f"{'margin':>10}{'time':>8}"
     )
 
@@ -176,12 +177,12 @@ def _line(result: Result, width: int) -> str:
     """Return one aligned line for a result."""
     statement = result.statement
     verdict = statement.verdict.name.lower()
-    start = f"{statement.id:<6}{statement.place:<{width}}  {verdict:<9}"
+    start = f"{statement.id:<6}{statement.place:<{width}}  {verdict:<11}"
     time = f"{result.seconds:>6.2f} s"
-    if result.outcome is None or not result.outcome.facts:
-        return f"{start}{'BROKE DOWN':>12} {time}  {result.error or 'no facts'}"
+    if result.outcome is None:
+        return f"{start}{'BROKE DOWN':>12} {time}  {result.error}"
     fact = result.outcome.shown
-    mark = "" if result.as_recorded else f"  NOT AS RECORDED: {fact.name}"
+    mark = "" if result.as_recorded else f"  NOT AS RECORDED: {result.objection}"
     numbers = f"{fact.measured:>12.5g} {fact.relation:<2} {fact.predicted:>11.5g}"
     return f"{start}{numbers}{fact.margin:>10.2g}{time}{mark}"
 
@@ -206,7 +207,7 @@ def _list(options: argparse.Namespace) -> int:
     statements = select(options.only)
     width = max(len(statement.place) for statement in statements)
     for s in statements:
-        start = f"{s.id:<6}{s.place:<{width}}  {s.verdict.name.lower():<9}"
+        start = f"{s.id:<6}{s.place:<{width}}  {s.verdict.name.lower():<11}"
         print(start + textwrap.shorten(s.says, 100 - min(len(start), 50), placeholder=" ..."))
     return 0
 
@@ -240,7 +241,7 @@ def _page(result: Result) -> str:
         "correct form": s.correct,
         "how checked": s.how,
         "refuted by": s.refuted_by,
-        "outcome": "as recorded" if result.as_recorded else "NOT AS RECORDED",
+        "outcome": "as recorded" if result.as_recorded else f"NOT AS RECORDED: {result.objection}",
         "note": result.outcome.note if result.outcome else result.error,
         "time": f"{result.seconds:.2f} s",
     }

@@ -2,6 +2,7 @@
 
 from paper_checks.checking.facts import (
     PRINTED,
+    Bears,
     Fact,
     at_least,
     at_most,
@@ -22,13 +23,14 @@ from paper_checks.checking.statement import (
     Kind,
     Outcome,
     Statement,
-    Verdict,
 )
+from paper_checks.checking.verdict import Verdict
 
 __all__ = [
     "CHECKS",
     "PRINTED",
     "STATEMENTS",
+    "Bears",
     "Effort",
     "Fact",
     "Kind",

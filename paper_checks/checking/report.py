@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from paper_checks.checking.facts import Fact
 from paper_checks.checking.running import Result, one_thread
-from paper_checks.checking.statement import Verdict
+from paper_checks.checking.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +40,8 @@ _TITLES = {
     Verdict.MISPRINT: "Misprints",
     Verdict.HIDDEN: "True under an assumption that is not stated",
     Verdict.LOOSE: "True, with room to spare",
+    Verdict.CONJECTURE: "Probably misprinted: conjectures of ours",
+    Verdict.ANSWERED: "Open questions that have an answer",
 }
 _WORDS = {"==": "=", "<=": "at most", ">=": "at least", "!=": "different from"}
 
@@ -146,10 +148,10 @@ def _row(result: Result) -> str:
     """Return the row of one statement."""
     s = result.statement
     text = s.says.replace("|", "\\|")
-    mark = "" if result.as_recorded else " (NOT as recorded)"
+    mark = "" if result.as_recorded else f" (NOT as recorded: {result.objection})"
     start = f"| {s.id} | {s.place} | {text} | {s.verdict.value}{mark} |"
-    if result.outcome is None or not result.outcome.facts:
-        return f"{start} broke down: {result.error} | | | |"
+    if result.outcome is None:
+        return f"{start} | | | |"
     fact = result.outcome.shown
     relation = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥"}[fact.relation]
     return f"{start} {fact.measured:.5g} | {relation} | {fact.predicted:.5g} | {fact.margin:.2g} |"
@@ -157,8 +159,9 @@ def _row(result: Result) -> str:
 
 def evidence(result: Result) -> list[str]:
     """Return the facts of a result, one line each: name, both sides, tolerance and its reason."""
-    facts = result.outcome.facts if result.outcome else ()
-    return [_fact_line(fact) for fact in facts] or [f"no evidence: {result.error or 'no facts'}"]
+    if result.outcome is None:
+        return [f"no evidence: {result.error}"]
+    return [_fact_line(fact) for fact in result.outcome.facts]
 
 
 def _fact_line(fact: Fact) -> str:
@@ -166,7 +169,7 @@ def _fact_line(fact: Fact) -> str:
     mark = "" if fact.holds else "FAILS: "
     tolerance = f" (tolerance {fact.tolerance:.2g}: {fact.reason})" if fact.reason else ""
     sides = f"{fact.measured:.6g}, expected {_WORDS[fact.relation]} {fact.predicted:.6g}"
-    return f"{mark}{fact.name}: {sides}{tolerance}"
+    return f"{fact.bears.name.lower()}: {mark}{fact.name}: {sides}{tolerance}"
 
 
 def errata(results: Sequence[Result]) -> str:
@@ -187,7 +190,7 @@ def _erratum(result: Result) -> str:
         lines += [f"**Correct form:** {s.correct}", ""]
     lines += [f"**How it was checked:** {s.how}", ""]
     if not result.as_recorded:
-        lines += ["**This run does not confirm it.**", ""]
+        lines += [f"**This run does not confirm it: {result.objection}.**", ""]
     lines += ["Evidence:", "", *(f"- {text}" for text in evidence(result))]
     if result.outcome and result.outcome.note:
         lines += ["", result.outcome.note]

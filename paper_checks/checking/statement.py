@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from paper_checks.checking.facts import Fact
+from paper_checks.checking.verdict import Verdict, verdict_of
 
 
 class Kind(Enum):
@@ -22,22 +23,19 @@ class Kind(Enum):
     CONSISTENCY = "consistency"
 
 
-class Verdict(Enum):
-    """What became of a statement when it was tried."""
-
-    HOLDS = "holds"
-    HIDDEN = "holds under a hidden assumption"
-    MISPRINT = "misprint"
-    FALSE = "false as stated"
-    LOOSE = "loose"
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a check found: the facts, the first of which is shown in the one-line summary."""
+    """What a check found: the facts, the first of which is shown in the one-line summary.
+
+    Facts from which no verdict can follow are refused.
+    """
 
     facts: tuple[Fact, ...]
     note: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse facts that establish nothing even if all of them hold."""
+        verdict_of(self.facts)
 
     @classmethod
     def of(cls, *facts: Fact, note: str = "") -> Self:
@@ -45,9 +43,9 @@ class Outcome:
         return cls(facts, note)
 
     @property
-    def as_recorded(self) -> bool:
-        """Whether every fact came out as the recorded verdict says."""
-        return bool(self.facts) and all(fact.holds for fact in self.facts)
+    def verdict(self) -> Verdict | None:
+        """The verdict that the facts establish; None if one of them fails."""
+        return verdict_of(self.facts) if all(fact.holds for fact in self.facts) else None
 
     @property
     def shown(self) -> Fact:
@@ -87,7 +85,7 @@ class Statement:
     kind : Kind
         What sort of claim it makes.
     verdict : Verdict
-        The recorded verdict, which the check must find again.
+        The recorded verdict, which must be the one that the facts of the check establish.
     how : str
         How it is checked.
     refuted_by : str

@@ -15,7 +15,7 @@ from paper_checks.checking.running import run, select
 from paper_checks.statements import PAPER
 
 ROOT = Path(__file__).resolve().parents[2]
-KEYS = {"id", "place", "kind", "verdict", "as_recorded", "measured", "predicted", "margin"}
+KEYS = {"id", "place", "kind", "verdict", "derived", "as_recorded", "measured", "predicted"}
 FAST = "F1,F5,F9,A8,A12"
 
 
@@ -39,7 +39,7 @@ def test_json_is_the_only_output(capsys):
     assert set(captured) == {"checks"}
     assert len(captured["checks"]) == 5
     for record in captured["checks"]:
-        assert set(record) == KEYS | {"seconds"}
+        assert set(record) == KEYS | {"margin", "seconds"}
         assert record["as_recorded"] is True
         assert record["place"] == PAPER[record["id"]].place
         assert record["verdict"] in {verdict.value for verdict in Verdict}
