@@ -38,8 +38,9 @@ def _evidence(*needed: Bears, beside: Iterable[Bears] = ()) -> _Evidence:
     return _Evidence(frozenset(needed), frozenset(beside) | {Bears.CONTROL})
 
 
-# What refutes the printed form is followed by what becomes of it, and that names the verdict. A
-# statement may hold in part and be refuted all the same, so that support stands beside refutation.
+# What refutes the printed form is followed by what becomes of it, and that names the verdict: a
+# condition or the paper's own usage weighs more than a corrected form alone. A statement may hold
+# in part and be refuted all the same, so that support may stand beside refutation.
 RULE = {
     Verdict.HOLDS: _evidence(Bears.SUPPORTS),
     Verdict.LOOSE: _evidence(Bears.SUPPORTS, Bears.SLACK, beside=[Bears.REPAIRED]),
@@ -47,8 +48,10 @@ RULE = {
     Verdict.MISPRINT: _evidence(
         Bears.REFUTES, Bears.MEANT, beside=[Bears.REPAIRED, Bears.SUPPORTS]
     ),
-    Verdict.HIDDEN: _evidence(Bears.REFUTES, Bears.CONDITION, beside=[Bears.SUPPORTS]),
-    Verdict.CONJECTURE: _evidence(Bears.REFUTES, Bears.GUESS, beside=[Bears.SUPPORTS]),
+    Verdict.HIDDEN: _evidence(
+        Bears.REFUTES, Bears.CONDITION, beside=[Bears.REPAIRED, Bears.SUPPORTS]
+    ),
+    Verdict.CONJECTURE: _evidence(Bears.GUESS, beside=[Bears.REFUTES, Bears.SUPPORTS]),
     Verdict.ANSWERED: _evidence(Bears.ANSWERS, beside=[Bears.SUPPORTS]),
 }
 

@@ -33,6 +33,8 @@ def facts(*bearings):
         ((Bears.REFUTES, Bears.REPAIRED, Bears.MEANT), Verdict.MISPRINT),
         ((Bears.REFUTES, Bears.CONDITION), Verdict.HIDDEN),
         ((Bears.REFUTES, Bears.CONDITION, Bears.SUPPORTS), Verdict.HIDDEN),
+        ((Bears.REFUTES, Bears.CONDITION, Bears.REPAIRED), Verdict.HIDDEN),
+        ((Bears.GUESS,), Verdict.CONJECTURE),
         ((Bears.REFUTES, Bears.GUESS), Verdict.CONJECTURE),
         ((Bears.ANSWERS,), Verdict.ANSWERED),
     ],
@@ -69,7 +71,7 @@ def test_no_facts_fit_two_verdicts():
 
 
 def test_a_printed_form_is_called_wrong_only_where_it_was_compared():
-    wrong = {Verdict.FALSE, Verdict.MISPRINT, Verdict.HIDDEN, Verdict.CONJECTURE}
+    wrong = {Verdict.FALSE, Verdict.MISPRINT, Verdict.HIDDEN}
     assert {v for v, evidence in RULE.items() if Bears.REFUTES in evidence.needed} == wrong
     assert all(len(RULE[verdict].needed) == 2 for verdict in wrong)  # and what becomes of it
 
