@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from leml_solver import AlternatingOptions, Problem, Squared, TraceBall, fit_factors, minimise
 from leml_solver.algorithms import low_rank_least_squares
+from paper_checks import printed
 from paper_checks.checking import (
+    Bears,
     Effort,
     Kind,
     Outcome,
@@ -17,6 +19,7 @@ from paper_checks.checking import (
     Verdict,
     at_least,
     at_most,
+    count,
     different,
     equal,
 )
@@ -26,8 +29,6 @@ Array = NDArray[np.float64]
 
 # Two bicliques, with 9 and with 4 edges.
 TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.float64)
-PRINTED_INDICES = ("ij", "l")  # the label's index in the formula and in the words around it
-CORRECT_INDICES = ("ij", "j")
 
 
 @Statement(
@@ -36,33 +37,32 @@ CORRECT_INDICES = ("ij", "j")
     says="y_i^j = 1 says that the l-th label is present.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Compare the indices that the formula binds with those the words use.",
-    refuted_by="A formula that binds l.",
-    correct="It says that the j-th label is present.",
+    how="Compare the index that the sentence binds with the one that its words use.",
+    refuted_by="A sentence that binds l.",
+    correct="It says that the j-th label is present; the sentence begins with 'for any j'.",
 )
 def label_index(effort: Effort) -> Outcome:  # noqa: ARG001
-    """The words speak of an index that the formula does not bind."""
-    unbound = [
-        len(set(words) - set(formula)) for formula, words in (PRINTED_INDICES, CORRECT_INDICES)
-    ]
+    """The words speak of an index that the sentence does not bind."""
+    binding, formula, words = printed.QUOTED["index of a label"].written
+    bound, spoken, used = binding[0], words[0], formula.partition("^")[2][0]
     return Outcome.of(
-        at_least("unbound indices as printed", unbound[0], 1),
-        equal("unbound indices with the j-th label", unbound[1], 0, 0, "exact"),
+        count("the words speak of the bound index", spoken == bound, 0, bears=Bears.REFUTES),
+        count("the formula uses the bound index", used == bound, 1, bears=Bears.MEANT),
     )
 
 
 @Statement(
     id="F6",
     place="Equation (1)",
-    says="lambda weighs the regulariser in Equations (1) and (2); in Section 4 the same letter is "
-    "the radius of the ball.",
+    says="Section 4 analyses Equation (2), but for its rank constraint, as the minimiser over the "
+    "ball r(Z) <= lambda, with the letter that weighs the penalty in Equations (1) and (2).",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.MISPRINT,
+    verdict=Verdict.HIDDEN,
     how="Solve one problem with penalty 2 and with radius 2, and with the radius that the "
     "penalised solution has.",
     refuted_by="Equal predictors for penalty 2 and radius 2.",
-    correct="Two names are needed. The penalised minimiser is the constrained one whose radius is "
-    "its own trace norm.",
+    correct="If the radius is the trace norm of the penalised minimiser: two quantities, which "
+    "need two names.",
 )
 def one_letter_for_two_quantities(effort: Effort) -> Outcome:
     """Penalty 2 and radius 2 give different predictors; the trace norm is the link."""
@@ -78,8 +78,22 @@ def one_letter_for_two_quantities(effort: Effort) -> Outcome:
     apart = float(np.linalg.norm(Z - penalised))
     near = float(np.linalg.norm(linked.Z - penalised))
     return Outcome.of(
-        different("distance of the two predictors", apart, 0.0, 10 * room, "certified gaps"),
-        equal("distance with the radius of the penalised one", near, 0.0, room, "certified gaps"),
+        different(
+            "distance of the two predictors",
+            apart,
+            0.0,
+            10 * room,
+            "certified gaps",
+            bears=Bears.REFUTES,
+        ),
+        equal(
+            "distance with the radius of the penalised one",
+            near,
+            0.0,
+            room,
+            "certified gaps",
+            bears=Bears.CONDITION,
+        ),
     )
 
 
@@ -109,9 +123,20 @@ def hardness_by_bicliques(effort: Effort) -> Outcome:
     predicted = float(graph.sum()) - largest_biclique(graph)
     reason = "the weight on non-edges is 1e6, not infinite"
     return Outcome.of(
-        equal("least weighted error, random graph", min(values), predicted, 0.02, reason),
-        equal("least weighted error, two blocks", min(blocks), 4.0, 0.02, reason),
-        equal("worst local minimum, two blocks", max(blocks), 9.0, 0.02, reason),
+        equal(
+            "least weighted error, random graph",
+            min(values),
+            predicted,
+            0.02,
+            reason,
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "least weighted error, two blocks", min(blocks), 4.0, 0.02, reason, bears=Bears.SUPPORTS
+        ),
+        equal(
+            "worst local minimum, two blocks", max(blocks), 9.0, 0.02, reason, bears=Bears.SUPPORTS
+        ),
         note="NP-hardness is by citation (Gillis and Glineur, weighted low-rank approximation); "
         "the check runs its reduction: the best rank-one fit finds the largest biclique.",
     )
@@ -164,16 +189,36 @@ def one_half_or_not(effort: Effort) -> Outcome:
     size = float(np.linalg.norm(Z))
     reason = "alternating minimisation to the rounding limit"
     return Outcome.of(
-        equal("slope (12) over that of half the squared error", slope / with_half, 1.0, 1e-10),
-        equal("slope (12) over that of the squared error", slope / without, 0.5, 1e-10),
+        equal(
+            "slope (12) over that of half the squared error",
+            slope / with_half,
+            1.0,
+            1e-10,
+            bears=Bears.MEANT,
+        ),
+        equal(
+            "slope (12) over that of the squared error",
+            slope / without,
+            0.5,
+            1e-10,
+            bears=Bears.REFUTES,
+        ),
         equal(
             "penalty 2 without 1/2 against penalty 1 with it",
             np.linalg.norm(Z - doubled),
             0.0,
             1e-5 * size,
             reason,
+            bears=Bears.REPAIRED,
         ),
-        different("penalty 2 in both", np.linalg.norm(Z - other), 0.0, 1e-2 * size, reason),
+        different(
+            "penalty 2 in both",
+            np.linalg.norm(Z - other),
+            0.0,
+            1e-2 * size,
+            reason,
+            bears=Bears.REFUTES,
+        ),
     )
 
 
@@ -205,8 +250,13 @@ def overfitting_without_penalty(effort: Effort) -> Outcome:
     # The logarithm of a ratio has deviation 0.37 at d = 50 (mean 0.6) and 0.25 at d = 3 (mean
     # -0.1): both thresholds are more than five standard errors of 24 draws away.
     return Outcome.of(
-        at_least("excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.2),
-        at_most("the same at d = 3", few, 1.2),
+        at_least(
+            "excess risk of CPLST over that with a penalty, d = 50, n = 60",
+            many,
+            1.2,
+            bears=Bears.SUPPORTS,
+        ),
+        at_most("the same at d = 3", few, 1.2, bears=Bears.SUPPORTS),
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from leml_solver.algorithms import Counted, DenseMatrix, FullSquared
 from paper_checks.checking import (
+    Bears,
     Effort,
     Kind,
     Outcome,
@@ -45,9 +46,14 @@ def average_number_of_nonzeros(effort: Effort) -> Outcome:
     printed = [printed_average(X, i) for i in range(len(X))]
     return Outcome.of(
         different(
-            "spread of the printed value over the choice of x", np.ptp(printed), 0.0, 1.0, "exact"
+            "spread of the printed value over the choice of x",
+            np.ptp(printed),
+            0.0,
+            1.0,
+            "exact",
+            bears=Bears.REFUTES,
         ),
-        equal("with x_i", X.sum(axis=1).mean(), X.sum() / len(X), 1e-12),
+        equal("with x_i", X.sum(axis=1).mean(), X.sum() / len(X), 1e-12, bears=Bears.MEANT),
     )
 
 
@@ -82,14 +88,21 @@ def nonzeros_of_the_design(effort: Effort) -> Outcome:
     sparse = replace(world, X=world.X * (effort.rng.random(world.X.shape) < 0.4))
     counted = int(sparse.H.shape[1] * ((sparse.X != 0).sum(axis=1) * sparse.seen.sum(axis=1)).sum())
     return Outcome.of(
-        at_least(f"{facts[1][0]}: nonzeros over the formula", facts[1][1], 50),
-        equal(f"{facts[0][0]}: nonzeros over the formula", facts[0][1], 1.0, 1e-12),
+        at_least(f"{facts[1][0]}: nonzeros over the formula", facts[1][1], 50, bears=Bears.REFUTES),
+        equal(
+            f"{facts[0][0]}: nonzeros over the formula",
+            facts[0][1],
+            1.0,
+            1e-12,
+            bears=Bears.CONDITION,
+        ),
         equal(
             "count against a design written out",
             counted,
             np.count_nonzero(sparse.design),
             0,
             "exact",
+            bears=Bears.CONTROL,
         ),
     )
 
@@ -153,9 +166,19 @@ def cost_of_algorithm_1(effort: Effort) -> Outcome:
         problem.hessian(point)(world.W.copy())
         images.append((sum(X.done) + entries + d * k) / unit)
     return Outcome.of(
-        at_most("operations of a gradient over (nnz(X) + |Omega| + d) k", max(gradients), CONSTANT),
-        at_most("operations of a Hessian product over the same", max(images), CONSTANT),
-        at_least("the same, least", min(*gradients, *images), 1.0),
+        at_most(
+            "operations of a gradient over (nnz(X) + |Omega| + d) k",
+            max(gradients),
+            CONSTANT,
+            bears=Bears.SUPPORTS,
+        ),
+        at_most(
+            "operations of a Hessian product over the same",
+            max(images),
+            CONSTANT,
+            bears=Bears.SUPPORTS,
+        ),
+        at_least("the same, least", min(*gradients, *images), 1.0, bears=Bears.CONTROL),
     )
 
 
@@ -174,9 +197,11 @@ def cost_of_algorithm_2(effort: Effort) -> Outcome:
     """The printed cost leaves out dk, which is most of it when X has more columns than nonzeros."""
     many, few = (_algorithm_2(effort, d) for d in (6, 20_000))
     return Outcome.of(
-        at_most("operations over the printed count, d < nnz(X)", many[0], 3.0),
-        at_least("the same, d = 20,000 and 40 nonzeros", few[0], 20.0),
-        at_most("the same with dk added", few[1], 3.0),
+        at_most(
+            "operations over the printed count, d < nnz(X)", many[0], 3.0, bears=Bears.CONDITION
+        ),
+        at_least("the same, d = 20,000 and 40 nonzeros", few[0], 20.0, bears=Bears.REFUTES),
+        at_most("the same with dk added", few[1], 3.0, bears=Bears.REPAIRED),
     )
 
 

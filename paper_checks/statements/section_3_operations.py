@@ -16,7 +16,7 @@ from leml_solver.algorithms import (
     Plan,
     as_matrix,
 )
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Verdict, different, equal
+from paper_checks.checking import Bears, Effort, Kind, Outcome, Statement, Verdict, different, equal
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]
@@ -65,6 +65,7 @@ def rows_of_H_are_independent(effort: Effort) -> Outcome:
             0,
             1e-9,
             reason,
+            bears=Bears.SUPPORTS,
         ),
         equal(
             "logistic: gradient of the rows at the end, over the start",
@@ -72,6 +73,7 @@ def rows_of_H_are_independent(effort: Effort) -> Outcome:
             0.0,
             1e-2,
             "trust-region stopping rule",
+            bears=Bears.SUPPORTS,
         ),
     )
 
@@ -110,13 +112,14 @@ def W_is_one_regression(effort: Effort) -> Outcome:
     world = factor_world(effort.rng, SQUARED)
     w = np.linalg.solve(world.hessian(vec(world.W)), world.design.T @ world.targets)
     return Outcome.of(
-        equal("relative difference of objectives", max(apart), 0.0, 1e-12),
+        equal("relative difference of objectives", max(apart), 0.0, 1e-12, bears=Bears.SUPPORTS),
         equal(
             "relative distance of minimisers",
             _relative(vec(_updated(world, "W").W), w),
             0.0,
             1e-8,
             "conjugate gradients to 1e-13",
+            bears=Bears.SUPPORTS,
         ),
     )
 
@@ -137,7 +140,9 @@ def gradient_formula(effort: Effort) -> Outcome:
         w, s = vec(world.W), effort.rng.standard_normal(world.W.size)
         slope = (world.value(w + 1e-5 * s) - world.value(w - 1e-5 * s)) / 2e-5
         errors.append(abs(world.gradient(w) @ s - slope) / np.linalg.norm(world.gradient(w)))
-    return Outcome.of(equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
+    return Outcome.of(
+        equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE, bears=Bears.SUPPORTS)
+    )
 
 
 @Statement(
@@ -159,7 +164,9 @@ def hessian_formula(effort: Effort) -> Outcome:
         )
         slope = (world.gradient(w + step * s) - world.gradient(w - step * s)) / (2 * step)
         errors.append(_relative(world.hessian(w) @ s, slope))
-    return Outcome.of(equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
+    return Outcome.of(
+        equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE, bears=Bears.SUPPORTS)
+    )
 
 
 def _to_the_kink(world: FactorWorld, w: Array, s: Array) -> float:
@@ -187,9 +194,14 @@ def kronecker_identity(effort: Effort) -> Outcome:
             _relative(np.kron(B.T, A) @ vec(S), vec(A @ S @ B)),
             0,
             1e-13,
+            bears=Bears.SUPPORTS,
         ),
         equal(
-            "error of h (x) x = vec(x h^T)", _relative(np.kron(h, x), vec(np.outer(x, h))), 0, 1e-15
+            "error of h (x) x = vec(x h^T)",
+            _relative(np.kron(h, x), vec(np.outer(x, h))),
+            0,
+            1e-15,
+            bears=Bears.SUPPORTS,
         ),
         different(
             "error with rows stacked",
@@ -197,6 +209,7 @@ def kronecker_identity(effort: Effort) -> Outcome:
             0.0,
             0.1,
             "exact",
+            bears=Bears.CONTROL,
         ),
     )
 
@@ -218,7 +231,9 @@ def gradient_by_algorithm_1(effort: Effort) -> Outcome:
         errors.append(
             _relative(vec(problem.gradient(problem.at(world.W))), world.gradient(vec(world.W)))
         )
-    return Outcome.of(equal("worst relative difference", max(errors), 0.0, 1e-12))
+    return Outcome.of(
+        equal("worst relative difference", max(errors), 0.0, 1e-12, bears=Bears.SUPPORTS)
+    )
 
 
 @Statement(
@@ -237,7 +252,9 @@ def hessian_product_by_algorithm_1(effort: Effort) -> Outcome:
         problem, S = world.feature_problem, effort.rng.standard_normal(world.W.shape)
         image = problem.hessian(problem.at(world.W))(S)
         errors.append(_relative(vec(image), world.hessian(vec(world.W)) @ vec(S)))
-    return Outcome.of(equal("worst relative difference", max(errors), 0.0, 1e-12))
+    return Outcome.of(
+        equal("worst relative difference", max(errors), 0.0, 1e-12, bears=Bears.SUPPORTS)
+    )
 
 
 def gradient_12(world: FactorWorld) -> Array:
@@ -272,8 +289,10 @@ def gradient_with_full_labels(effort: Effort) -> Outcome:
     error = _relative(gradient_12(world), world.gradient(vec(world.W)))
     wrong = _relative(gradient_12(missing), missing.gradient(vec(missing.W)))
     return Outcome.of(
-        equal("relative difference", error, 0.0, 1e-12),
-        different("the same with half of the labels missing", wrong, 0.0, 1e-3),
+        equal("relative difference", error, 0.0, 1e-12, bears=Bears.SUPPORTS),
+        different(
+            "the same with half of the labels missing", wrong, 0.0, 1e-3, bears=Bears.CONTROL
+        ),
     )
 
 
@@ -290,7 +309,7 @@ def hessian_with_full_labels(effort: Effort) -> Outcome:
     """Equation (13) is Equation (9) times a vector when every label is seen."""
     world, S = _full(effort), effort.rng.standard_normal((7, 3))
     error = _relative(hessian_product_13(world, S), world.hessian(vec(world.W)) @ vec(S))
-    return Outcome.of(equal("relative difference", error, 0.0, 1e-12))
+    return Outcome.of(equal("relative difference", error, 0.0, 1e-12, bears=Bears.SUPPORTS))
 
 
 @Statement(
@@ -314,6 +333,19 @@ def algorithm_2_solves_the_W_problem(effort: Effort) -> Outcome:
     loss = 0.5 * np.square(world.Y - world.X @ iterate.W @ world.H.T).sum()
     reason = "conjugate gradients to 1e-13"
     return Outcome.of(
-        equal("relative distance to the solution", _relative(vec(iterate.W), w), 0.0, 1e-8, reason),
-        equal("its sum of losses over the sum written out", iterate.loss() / loss, 1.0, 1e-11),
+        equal(
+            "relative distance to the solution",
+            _relative(vec(iterate.W), w),
+            0.0,
+            1e-8,
+            reason,
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "its sum of losses over the sum written out",
+            iterate.loss() / loss,
+            1.0,
+            1e-11,
+            bears=Bears.CONTROL,
+        ),
     )

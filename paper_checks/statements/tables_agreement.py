@@ -7,6 +7,7 @@ import pandas as pd
 from paper_checks import printed
 from paper_checks.checking import (
     PRINTED,
+    Bears,
     Effort,
     Fact,
     Kind,
@@ -18,6 +19,7 @@ from paper_checks.checking import (
 )
 from paper_checks.printed import off_lattice, statistic
 
+RIGHTLY_MARKED = (3, 4, 5, 6, 7, 10, 12, 13, 15)
 MISMARKED = {
     8: frozenset({"8 compphys 60% LEML squared_hinge"}),
     9: frozenset(
@@ -66,7 +68,10 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Outcome:
     """
     apart = disagreements(3, 7, 10)
     compared = len(printed.load(3))
-    return Outcome.of(count("numbers that differ", len(apart), 0), count("compared", compared, 96))
+    return Outcome.of(
+        count("numbers that differ", len(apart), 0, bears=Bears.SUPPORTS),
+        count("compared", compared, 96, bears=Bears.CONTROL),
+    )
 
 
 @Statement(
@@ -93,12 +98,28 @@ def table_5_repeats_tables_12_14_15(_: Effort) -> Outcome:
     low, high, start = rises_beside()
     inside = "the rise from k/L 20 % lies between those at 10 % and 40 % observed"
     return Outcome.of(
-        *cells("disagreement", printed.describe(apart), cell),
-        count("numbers compared", len(printed.load(5)), 27),
-        count("the same digits in another order", swapped, 1),
-        Fact(f"Table 15: {inside}", detailed - start, high, "<=", 0.0, PRINTED),
-        Fact(f"Table 15: {inside}, below", detailed - start, low, ">=", 0.0, PRINTED),
-        Fact("Table 5: the rise exceeds both", summary - start, high, ">=", 0.0, PRINTED),
+        *cells("disagreement", printed.describe(apart), cell, bears=Bears.REFUTES),
+        count("numbers compared", len(printed.load(5)), 27, bears=Bears.CONTROL),
+        count("the same digits in another order", swapped, 1, bears=Bears.MEANT),
+        Fact(f"Table 15: {inside}", detailed - start, high, "<=", 0.0, PRINTED, bears=Bears.MEANT),
+        Fact(
+            f"Table 15: {inside}, below",
+            detailed - start,
+            low,
+            ">=",
+            0.0,
+            PRINTED,
+            bears=Bears.MEANT,
+        ),
+        Fact(
+            "Table 5: the rise exceeds both",
+            summary - start,
+            high,
+            ">=",
+            0.0,
+            PRINTED,
+            bears=Bears.REFUTES,
+        ),
         note=f"Table 5 prints {summary:.4f}, Table 15 prints {detailed:.4f}.",
     )
 
@@ -131,9 +152,17 @@ def accuracies_are_counts(_: Effort) -> Outcome:
     kept = frame["metric"].str[-1].astype(int)
     missed, chance = off_lattice(frame, kept * statistic(frame, "n_test") / 100)
     return Outcome.of(
-        count("unattainable accuracies", missed, 0),
-        Fact("unattainable if drawn at random", chance, 100, ">=", 0.0, "informative at all"),
-        count("accuracies tested", len(frame), 360 + 756 + 48 + 24 + 9),
+        count("unattainable accuracies", missed, 0, bears=Bears.SUPPORTS),
+        Fact(
+            "unattainable if drawn at random",
+            chance,
+            100,
+            ">=",
+            0.0,
+            "informative at all",
+            bears=Bears.CONTROL,
+        ),
+        count("accuracies tested", len(frame), 360 + 756 + 48 + 24 + 9, bears=Bears.CONTROL),
     )
 
 
@@ -156,9 +185,17 @@ def hamming_losses_are_counts(_: Effort) -> Outcome:
     units = statistic(frame, "n_test") * statistic(frame, "n_labels")
     missed, chance = off_lattice(frame, units)
     return Outcome.of(
-        count("unattainable losses", missed, 0),
-        Fact("unattainable if drawn at random", chance, 20, ">=", 0.0, "informative at all"),
-        count("losses tested", len(frame), 100 + 252 + 9),
+        count("unattainable losses", missed, 0, bears=Bears.SUPPORTS),
+        Fact(
+            "unattainable if drawn at random",
+            chance,
+            20,
+            ">=",
+            0.0,
+            "informative at all",
+            bears=Bears.CONTROL,
+        ),
+        count("losses tested", len(frame), 100 + 252 + 9, bears=Bears.CONTROL),
     )
 
 
@@ -192,10 +229,34 @@ def hits_grow_with_k(_: Effort) -> Outcome:
     rounding = 0.005 * (5 + 3) / 100
     reason = "two accuracies rounded to 0.005 per cent, times K"
     return Outcome.of(
-        Fact("fewest hits added by two labels", added.min(), 0, ">=", rounding, reason),
-        Fact("most hits added by two labels", added.max(), 2, "<=", rounding, reason),
-        Fact("hits over labels", float((counted[5] / present).max()), 1, "<=", 0.01, reason),
-        count("rows tested", len(counted), 120 + 252),
+        Fact(
+            "fewest hits added by two labels",
+            added.min(),
+            0,
+            ">=",
+            rounding,
+            reason,
+            bears=Bears.SUPPORTS,
+        ),
+        Fact(
+            "most hits added by two labels",
+            added.max(),
+            2,
+            "<=",
+            rounding,
+            reason,
+            bears=Bears.SUPPORTS,
+        ),
+        Fact(
+            "hits over labels",
+            float((counted[5] / present).max()),
+            1,
+            "<=",
+            0.01,
+            reason,
+            bears=Bears.SUPPORTS,
+        ),
+        count("rows tested", len(counted), 120 + 252, bears=Bears.CONTROL),
     )
 
 
@@ -216,7 +277,8 @@ def binary_relevance_does_not_depend_on_k(_: Effort) -> Outcome:
     rows = printed.only(printed.missing_label_tables(), method="BR")
     series = rows.groupby(["table", "dataset", "loss", "observed"])["value"].nunique()
     return Outcome.of(
-        count("series that vary", (series > 1).sum(), 0), count("of", len(series), 180)
+        count("series that vary", (series > 1).sum(), 0, bears=Bears.SUPPORTS),
+        count("of", len(series), 180, bears=Bears.CONTROL),
     )
 
 
@@ -238,9 +300,14 @@ def marks_of(table: int, misplaced: int) -> Outcome:
     `misplaced` counts the cells marked though not best; the others are best and not marked.
     """
     wrong = mismarked(printed.load(table))
+    recorded = MISMARKED[table]
+    elsewhere = mismarked(printed.load(*RIGHTLY_MARKED))
     return Outcome.of(
-        *cells("missing or misplaced marks", printed.describe(wrong), MISMARKED[table]),
-        count("marked though not best", wrong["bold"].sum(), misplaced),
+        *cells(
+            "missing or misplaced marks", printed.describe(wrong), recorded, bears=Bears.REFUTES
+        ),
+        count("marked though not best", wrong["bold"].sum(), misplaced, bears=Bears.REFUTES),
+        count("wrong marks in nine other tables", len(elsewhere), 0, bears=Bears.MEANT),
         note="; ".join(sorted(printed.describe(wrong))),
     )
 
@@ -261,9 +328,12 @@ def bold_marks_the_best(_: Effort) -> Outcome:
 
     Paper: Table 3.
     """
-    frame = printed.load(3, 4, 5, 6, 7, 10, 12, 13, 15)
+    frame = printed.load(*RIGHTLY_MARKED)
     wrong = len(mismarked(frame))
-    return Outcome.of(count("wrong marks", wrong, 0), count("marks", frame["bold"].sum(), 455))
+    return Outcome.of(
+        count("wrong marks", wrong, 0, bears=Bears.SUPPORTS),
+        count("marks", frame["bold"].sum(), 455, bears=Bears.CONTROL),
+    )
 
 
 @Statement(

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from bends import shifted
-from mutation import Mutation, constant, scaled
+from bends import QUOTED, requoted, shifted
+from mutation import Mutation, scaled
 
 MUTATIONS = {
     "F5": [
-        Mutation("printed right", ".PRINTED_INDICES", constant(("ij", "j"))),
-        Mutation("correction wrong", ".CORRECT_INDICES", constant(("ij", "k"))),
+        Mutation("printed right", QUOTED, requoted("index of a label", 2, r"j^\text{th}")),
+        Mutation("another formula", QUOTED, requoted("index of a label", 1, "_i^k = 1$")),
     ],
     "F6": [
         Mutation("penalised twice as much", ".penalised_predictor", scaled(1.05)),
