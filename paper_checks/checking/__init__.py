@@ -23,6 +23,7 @@ from paper_checks.checking.statement import (
     Kind,
     Outcome,
     Statement,
+    Sure,
 )
 from paper_checks.checking.verdict import Verdict
 
@@ -36,6 +37,7 @@ __all__ = [
     "Kind",
     "Outcome",
     "Statement",
+    "Sure",
     "Verdict",
     "at_least",
     "at_most",

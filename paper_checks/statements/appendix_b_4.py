@@ -16,6 +16,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -263,6 +264,13 @@ def net_bound(d: int, radius: float) -> float:
     "maximum.",
     correct="A^T v in place of A v and 'at least' in place of 'at most'; the net and the factor "
     "are right.",
+    why="A is d x L and v has d entries; and the failures of the union have probability at most "
+    "the subtracted term.",
+    example="A = (1, 0)^T, v = (1, 0)^T: A^T v = 1, A v does not exist.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.4, line 12 of the formulas",
+    anchor="0dec611727d3",
 )
 def net_argument(effort: Effort) -> Outcome:
     """As v has d entries and A is d x L, A^T v is meant; 9^d points and the factor 2 hold."""
@@ -343,6 +351,12 @@ def bare_last_step(d: int, n_labels: int, ratio: float) -> float:
     how="Both steps with the constants tracked, at L = d, at L = c2 d and beyond.",
     refuted_by="A step that fails at d = L, or at L = c2 d.",
     correct="L <= c2 d suffices, c2 = log 9/c1 = 2078 with c1 = 1/(128 e^2): L = O(d).",
+    why="eps = c2 d/L is at least one up to L = c2 d, and the last step has the same c2 to spare.",
+    example="d = 1, L = 2078: eps = 2078.1/2078 > 1.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Appendix B.4, paragraph 10, sentence 6",
+    anchor="f51cfd29bc96",
 )
 def where_d_and_labels_meet(effort: Effort) -> Outcome:  # noqa: ARG001
     """Enough is d >= L; with the constants kept L <= c2 d = 2078 d is, in both steps."""
@@ -389,6 +403,12 @@ def where_d_and_labels_meet(effort: Effort) -> Outcome:  # noqa: ARG001
     how="Y of the proof over all signs, labels and points of a small world.",
     refuted_by="A mean of Y equal to the integral of its tail.",
     correct="E[Y] <= the integral, since Y can be negative, and nearly always is.",
+    why="The integral is E max(Y, 0).",
+    example="Y = -1 always: E[Y] = -1, the integral is 0.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.4, line 20 of the formulas",
+    anchor="a20e72602379",
 )
 def tail_integral(effort: Effort) -> Outcome:
     """Y can be negative, so its mean is below the integral of its tail, which is E max(Y, 0)."""

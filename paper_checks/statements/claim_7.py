@@ -19,6 +19,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -213,6 +214,12 @@ def variance_in_lemma_2(effort: Effort) -> Outcome:
     how="The variances of both over all signs and labels.",
     refuted_by="A minimiser Z with the variance of W.",
     correct="The variance of W.",
+    why="The display computes E W^2; Z is the name of the predictor.",
+    example="n = 1: W = 0 has variance 0, Z = -+mu e_l^T has variance 1.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix C.1, paragraph 6, sentence 3",
+    anchor="8efc35404725",
 )
 def name_of_the_variance(effort: Effort) -> Outcome:
     """The variance that is computed is that of W; Z is the minimiser, whose variance is one."""
@@ -262,6 +269,14 @@ def cantelli_chance(n_labels: float) -> float:
     correct="L >= 32, which the proof assumes (L > 32 there), or 24 by Cantelli's inequality. By "
     "exact count it holds from L = 6 on for every n tried and fails at L = 5, n = 7 (0.723) and, "
     "for n large, at L <= 4.",
+    why="Chebyshev's inequality gives 3/4 from L = 32 on, which the proof assumes and the lemma "
+    "does not say.",
+    example="L = 1, n without end: |v|^2/n is the square of a standard normal, above 1/2 with "
+    "probability 0.48.",
+    sure=Sure.EXACT,
+    matters=1,
+    where="Appendix C.1, paragraph 5, sentence 1",
+    anchor="94d6f6a7a269",
 )
 def lemma_2(effort: Effort) -> Outcome:
     """Exact chances: below 3/4 for L <= 4 at n = 200 and for L = 5 at n = 7; from L = 6 on not."""

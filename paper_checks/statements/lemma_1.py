@@ -14,6 +14,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -65,6 +66,12 @@ LABEL_LAWS = {
     how="Law of total expectation over all signs, labels and points, with one event and with two.",
     refuted_by="The printed split equal to E|V|^2.",
     correct="E_max throughout; p = min p_l; the expectation is a number and needs no norm.",
+    why="The law of total expectation needs one event and its complement.",
+    example="If E_min were certain and E_max had probability 1/2, the weights would add up to 3/2.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.4, line 2 of the formulas",
+    anchor="2dfab6788a75",
 )
 def event_names(effort: Effort) -> Outcome:  # noqa: ARG001
     """The law of total expectation needs one event and its complement; E_min is neither.
@@ -125,6 +132,13 @@ def probability_of_the_event(n: int) -> float:
     how="P[E_max] for five labels, exactly.",
     refuted_by="A probability of an event that is itself random.",
     correct="P[E_max] >= 1 - delta, with nothing before it.",
+    why="The probability of an event is a number, with nothing random left in it.",
+    example="'With probability 0.9, heads has probability 1/2' says no more than that heads has "
+    "probability 1/2.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.4, paragraph 2, sentence 1",
+    anchor="849bfb517362",
 )
 def doubled_probability(effort: Effort) -> Outcome:  # noqa: ARG001
     """P[E_max] >= 1 - delta is true or false, never 'with probability 1 - delta'."""
@@ -156,6 +170,14 @@ def doubled_probability(effort: Effort) -> Outcome:  # noqa: ARG001
     refuted_by="A tail above delta at either n.",
     correct="n >= (3/P) log(L/delta), P the largest probability: every count is dominated by "
     "Bin(n, P).",
+    why="The proof takes Hoeffding's inequality for the rarest label; every count is dominated by "
+    "one of probability P, for which Chernoff's does.",
+    example="200 uniform labels, delta = 0.05: 20,000 log 4,000 = 165,881 points, against 600 log "
+    "4,000 = 4,977.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.4, paragraph 2, sentence 1",
+    anchor="849bfb517362",
 )
 def points_for_lemma_1(effort: Effort) -> Outcome:
     """Lemma 1's n suffices, and so does (3/P) log(L/delta), up to thousands of times smaller."""

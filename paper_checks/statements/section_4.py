@@ -30,6 +30,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -77,6 +78,12 @@ def normalised_empirical_risk(problem: Problem, Z: Array) -> float:
     refuted_by="The printed empirical risk equal to the population risk for s > 1.",
     correct="Divide the empirical risk by n s; the sum as printed estimates s times the population "
     "risk, and Appendix B.2 itself compares it with s E[loss].",
+    why="The one is a sum over s labels, the other a mean over one.",
+    example="Logistic loss, Z = 0, s = 10: 10 log 2 beside log 2.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 4, line 1 of the formulas",
+    anchor="59b389e6d132",
 )
 def risks_of_one_and_of_s_labels(effort: Effort) -> Outcome:
     """At Z = 0 the logistic loss is log 2 whatever the sample, so that both risks are exact."""
@@ -132,6 +139,14 @@ def feasible(rank: int, shape: tuple[int, int], radius: float, rng: np.random.Ge
     correct="The class is smaller only with both constraints, and even then its Rademacher average "
     "is the same for every rank k >= 1, the extreme points of the ball having rank one: these "
     "bounds do not improve.",
+    why="Rank alone leaves the class unbounded; with the radius, its extreme points have rank one "
+    "already, so that no rank constraint lowers the supremum.",
+    example="V = diag(2, 1): over the unit trace ball <Z, V> is at most 2, attained at e_1 e_1^T, "
+    "of rank one.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 4, paragraph 4, sentence 3",
+    anchor="94effc844b0e",
 )
 def rank_constraint_and_complexity(effort: Effort) -> Outcome:
     """The supremum over the trace ball is attained at rank one: no rank constraint lowers it."""
@@ -189,6 +204,13 @@ def rank_constraint_and_complexity(effort: Effort) -> Outcome:
     "that sense it is right. The excess over the least risk, which Section 4 sets out to bound, is "
     "zero there. It is of this order in another world, with planted labels, where its worst value "
     "is 0.3003 radius/sqrt(n).",
+    why="In the world of Appendix C.2 every Z has the same risk, so that none has an excess.",
+    example="x = +-1, y = 1, linear loss: L(Z) = 0 for every Z, while the training loss of the "
+    "minimiser is -|mean of x|.",
+    sure=Sure.PROVED,
+    matters=3,
+    where="Section 4, paragraph 12, sentence 3",
+    anchor="fe9b26c4be54",
 )
 def frobenius_excess(effort: Effort) -> Outcome:
     """Appendix C.2's world has no excess risk; the planted one has 0.3003 radius/sqrt(n)."""
@@ -239,6 +261,13 @@ def _in_root_n(value: float, stderr: float, n: int) -> Estimate:
     "Bousquet as L grows.",
     refuted_by="A trace average that grows with L = d, or one that does not at d = 1.",
     correct="Needs L = O(d), n >= c L log L, and a bounded loss or Bousquet's inequality.",
+    why="The rates are those of Theorem 4 and need its conditions; at radius sqrt(L) the range of "
+    "a loss that is not clipped is of order sqrt(L) too.",
+    example="d = 1: both balls are the same set of row vectors, so that both have sqrt(L/n).",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 4, paragraph 12, sentence 4",
+    anchor="203a029e6f34",
 )
 def radius_of_root_labels(effort: Effort) -> Outcome:
     """With radius sqrt(L) the trace average stays at 2/sqrt(n) if d >= L and grows if not."""
@@ -316,6 +345,12 @@ def claimed_shared_norm(n_labels: int) -> float:
     refuted_by="A trace norm other than |z| sqrt(L).",
     correct="Needs |z| <= 1, with which isotropic x of norm one is predicted at the size "
     "1/sqrt(d); predictions of order one need the radius sqrt(dL).",
+    why="The norm is |z| sqrt(L), and |z| is not restricted.",
+    example="z = 2, L = 4: (2 2 2 2) has norm 4, above sqrt(4) = 2.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 4, paragraph 14, sentence 3",
+    anchor="9f1b7b463098",
 )
 def norm_of_a_shared_predictor(effort: Effort) -> Outcome:
     """|z 1^T|_tr = |z| sqrt(L); predictions of order one need |z| = sqrt(d)."""
@@ -364,6 +399,12 @@ def _power(S: Array, Z: Array) -> float:
     refuted_by="An excess above the sharper bound with probability above delta.",
     correct="One deviation, centred at the best Z: 2 C R_n + B sqrt(2 log(1/delta)/n); the paper's "
     "own constants are 8 C R_n and 2B sqrt((1 + 1/s) log(2/delta)/(2n)).",
+    why="Z* is fixed, so that its deviation needs no supremum and has mean zero.",
+    example="A class of one predictor: the excess is 0, two deviations are not.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B, paragraph 1, sentence 1",
+    anchor="10d14bfb3fdb",
 )
 def two_deviations(effort: Effort) -> Outcome:  # noqa: ARG001
     """One deviation, centred at the best Z, does: half of the complexity term, and it holds.
@@ -469,6 +510,14 @@ def share_lost(Z: Array, ball: TraceBall | FrobeniusBall) -> float:
     "values its trace norm is sqrt(r) times its Frobenius norm, and at the same radius the trace "
     "ball loses (1 - radius/(|Z|_F sqrt(r)))^2 of the signal, the Frobenius ball "
     "(1 - radius/|Z|_F)^2.",
+    why="Correlated labels make Z of low rank, not of rank one, and at fixed Frobenius norm the "
+    "trace norm grows with the rank.",
+    example="Z = I/2 of size 4: |Z|_F = 1, |Z|_tr = 2. At radius 1 the Frobenius ball contains Z, "
+    "the trace ball loses a quarter of |Z|_F^2.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 4, paragraph 15, sentence 4",
+    anchor="9581ba9d4f50",
 )
 def biases_of_both_balls(effort: Effort) -> Outcome:
     """The biases agree at rank one; at rank 8 the trace ball of the same radius loses more."""

@@ -32,6 +32,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -77,6 +78,12 @@ def printed_infimum(Z: Array) -> float:
     how="The size of the arg inf, a d x L matrix, and the inequality with inf in its place.",
     refuted_by="An arg inf that is a number, or an excess risk below zero or above its bound.",
     correct="inf in place of arg inf on the right; so also in Theorems 4 and 6.",
+    why="An arg inf is a matrix; both sides of the inequality are numbers.",
+    example="d = L = 2: the right-hand side adds a 2 x 2 matrix to two numbers.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 4, line 2 of the formulas",
+    anchor="2e3682325eae",
 )
 def infimum_of_the_risk(effort: Effort) -> Outcome:
     """'arg inf' is a d x L matrix; with inf in its place both sides are numbers and it holds."""
@@ -170,6 +177,13 @@ def rate_in_expectation(effort: Effort) -> Outcome:
     "by sqrt(d).",
     refuted_by="Raw features within the printed bound, or normalised ones above it.",
     correct="Scaling x scales the bound: radius sqrt(E|x|^2/n).",
+    why="Multiplying x by c multiplies the deviation by c, while the printed bound does not "
+    "change.",
+    example="One label, x = +-c: R_n is c times that of signs.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 4, paragraph 7, sentence 1",
+    anchor="6781fd3292d9",
 )
 def scale_of_the_features(effort: Effort) -> Outcome:
     """One label, Gaussian x in R^d: R_n = sqrt(Sigma/n) E chi_d/sqrt(d) exactly."""
@@ -243,6 +257,15 @@ def turned_round(n: int, law: RareOutlier) -> float:
     correct="The loss must be bounded, which the proof says (Appendices B.1, B.2) and the theorem "
     "does not; then B, the length of its range, multiplies the term. In expectation, 2 C R_n, no "
     "bound on the loss is needed.",
+    why="A rare large value turns the minimiser round with a probability above delta, and nothing "
+    "in the theorem excludes it.",
+    example="d = L = 1, linear loss, y x = 0.9/sqrt(nq) except -sqrt(0.9 n/q) with probability "
+    "q/n: with probability of about q one such point outweighs all others, and the excess is of "
+    "order 1/sqrt(nq), not sqrt(log(1/q)/n).",
+    sure=Sure.PROVED,
+    matters=3,
+    where="Section 4, line 2 of the formulas",
+    anchor="2e3682325eae",
 )
 def unbounded_loss(effort: Effort) -> Outcome:
     """E|x|^2 <= 1, yet the excess is above any multiple of the promise, more often than allowed."""
@@ -318,6 +341,13 @@ def bernoulli_deviation(n: int, rate: float) -> float:
     "entries, k labels seen of a point and s = E k, it is 2 C radius sqrt(E[k^2 |x|^2]/(n s^2)) in "
     "expectation; that bound is compared here at one label and is not yet among the package's "
     "bounds.",
+    why="A point with its s labels is one observation, and the mean over its labels deviates no "
+    "more than one label does.",
+    example="s copies of one label: the mean over them is that label, and deviates as it does.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 4, line 2 of the formulas",
+    anchor="2e3682325eae",
 )
 def factor_of_the_labels_seen(effort: Effort) -> Outcome:
     """Averaged over the s labels the deviation does not grow with s; summed, s is all of it."""
@@ -382,6 +412,13 @@ def factor_of_the_labels_seen(effort: Effort) -> Outcome:
     correct="It is B, for the linear loss 2 radius sup|x|. Without clipping that swamps "
     "radius/sqrt(nL); Bousquet: 2 C R_n + sqrt(2t(4C^2 r^2 sigma_1 P + 16 C^2 r R R_n)/n) + "
     "4CrRt/(3n), with radius r, |x| <= R, t = log(1/delta).",
+    why="McDiarmid's differences are B/n, B the range of the loss on the ball.",
+    example="d = L = 1, |x| = 1, linear loss: doubling the radius doubles the loss and its excess; "
+    "the printed second term stays.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 4, line 2 of the formulas",
+    anchor="2e3682325eae",
 )
 def range_of_the_loss(effort: Effort) -> Outcome:  # noqa: ARG001
     """The second term carries the range 2 radius |x| of the loss, and Bousquet's does not."""
@@ -515,6 +552,13 @@ def two_point_deviation(loss: Loss, law: RareOutlier, n: int, radius: float) -> 
     correct="C multiplies the first term, and for the squared loss it grows with the radius: C = "
     "1 + radius R for labels in [0, 1] and |x| <= R, so that the bound is of order radius (1 + "
     "radius R)/sqrt(n); for Gaussian x there is no such C.",
+    why="Contraction multiplies by C, and the slope of the squared loss at the prediction f is |f "
+    "- y|.",
+    example="x = y = 1, radius 100: at f = -100 the slope is 101.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 4, line 2 of the formulas",
+    anchor="2e3682325eae",
 )
 def lipschitz_constant_of_the_squared_loss(effort: Effort) -> Outcome:  # noqa: ARG001
     """With C = 1 the bound on the deviation fails, with C = 1 + radius R it holds."""

@@ -27,6 +27,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -69,6 +70,12 @@ def claimed_rate(setting: Setting) -> float:
     refuted_by="Raw N(0, I) features within the bound, constant c3 included.",
     correct="x must be divided by sqrt(E|x|^2) = sqrt(d), as Appendix B.3.2 says and the theorem "
     "does not; raw N(0, I) is off by sqrt(d).",
+    why="For a unit normal x, E|x|^2 = d; the proof divides x by sqrt(d).",
+    example="L = 1: R_n = E chi_d/sqrt(n), about sqrt(d/n), against radius/sqrt(n).",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 4, line 4 of the formulas",
+    anchor="01d5146b9f2a",
 )
 def unit_normal_features(effort: Effort) -> Outcome:
     """Raw N(0, I), one label: R_n = E chi_d/sqrt(n), above the printed bound with its c3."""
@@ -107,6 +114,13 @@ def unit_normal_features(effort: Effort) -> Outcome:
     refuted_by="A slope near -1/2 in L at fixed d < L.",
     correct="It needs L = O(d). Appendix B.4 asks for d >= L; with its constants kept its proof "
     "holds up to L = c2 d, c2 = 2078 (B20). At fixed d the average saturates at radius/sqrt(nd).",
+    why="The spectral norm of V is at least the norm of each of its d rows, of order sqrt(n/d) "
+    "whatever L is.",
+    example="d = 1, x = +-1: V is a row of L sums of signs, E|V|^2 = n for every L.",
+    sure=Sure.PROVED,
+    matters=3,
+    where="Section 4, line 3 of the formulas",
+    anchor="92319d3a08bd",
 )
 def more_labels_than_features(effort: Effort) -> Outcome:
     """One feature, 65,536 labels, n as the theorem asks: R_n is above c3 times the claimed rate."""
@@ -188,6 +202,14 @@ def clipped_excess(n: int, n_labels: int) -> float:
     refuted_by="An excess times sqrt(n) that stays bounded as L grows.",
     correct="For L > d only radius/sqrt(nd) can hold; here the excess is 2 Phi(-1) sqrt(L/n), "
     "against a claim of order 1/sqrt(n), with a loss bounded by one.",
+    why="With few features the labels are learnt one by one, each from n/L points.",
+    example="d = 1, x = +-1, y x of mean sqrt(L/n), loss -clip(y f, -1, 1), radius sqrt(L): each "
+    "label's sign is wrong with probability Phi(-1) = 0.159 for large n/L, so that the excess is "
+    "0.317 sqrt(L/n), against a promise of order 1/sqrt(n).",
+    sure=Sure.EXACT,
+    matters=3,
+    where="Section 4, line 3 of the formulas",
+    anchor="92319d3a08bd",
 )
 def excess_with_more_labels_than_features(effort: Effort) -> Outcome:
     """One feature, radius sqrt(L), bounded loss: an excess of 0.317 sqrt(L/n), not 1/sqrt(n)."""
@@ -246,6 +268,13 @@ def excess_with_more_labels_than_features(effort: Effort) -> Outcome:
     "that R_n sqrt(nL) grows without end, if slowly; a fullest label of at most K times the mean "
     "needs n >= L log L/(K log K - K + 1). The proof's n of the order of L^2 log L is not "
     "necessary.",
+    why="Counts of labels vary about n/L, and the fullest column of V alone has norm sqrt(max "
+    "n_l).",
+    example="n = 1: |V| = |x| = 1, so that R_1 = radius, against radius/sqrt(L).",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 4, line 3 of the formulas",
+    anchor="92319d3a08bd",
 )
 def fewer_points_than_labels(effort: Effort) -> Outcome:
     """At n = 1 the average is |x| = 1; at n = L it grows with L, at n = L log L it does not."""
@@ -321,6 +350,12 @@ def required_proxy(values: Support, direction: Array, *, symmetrised: bool) -> f
     correct="Condition 3 forces E x = 0, which no non-negative feature has. Ask it of the "
     "symmetrised x, E cosh<x, v> <= exp(eta^2 |v|^2/2): then eta = sup|x| will do and the proof is "
     "unchanged.",
+    why="For small v condition 3 compares <E x, v> with |v|^2, which forces E x = 0.",
+    example="x = 1 always: exp(v) <= exp(eta^2 v^2/2) fails for 0 < v < 2/eta^2.",
+    sure=Sure.PROVED,
+    matters=3,
+    where="Section 4, paragraph 12, sentence 1",
+    anchor="c9953d93858e",
 )
 def compact_support(effort: Effort) -> Outcome:  # noqa: ARG001
     """Two values of x, 1 and -1/2, have compact support and no proxy; eps x has R^2."""
@@ -358,6 +393,12 @@ def compact_support(effort: Effort) -> Outcome:  # noqa: ARG001
     how="Small-v limit of condition 3 by enumeration.",
     refuted_by="A law with eta^2 below sigma_1.",
     correct="Condition 3 implies sigma_1 <= eta^2, so 2 eta^2 serves: a factor sqrt(2) at most.",
+    why="To second order in v condition 3 says sigma_1 <= eta^2.",
+    example="Signs/sqrt(d): eta^2 = sigma_1 = 1/d.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 4, line 3 of the formulas",
+    anchor="92319d3a08bd",
 )
 def redundant_eigenvalue(effort: Effort) -> Outcome:
     """2 log E exp(<x, v>)/|v|^2 tends to the variance along v, so eta^2 >= sigma_1."""
@@ -416,6 +457,13 @@ def _proxy_only(setting: Setting) -> float:
     refuted_by="A measured average above half of the paper's form.",
     correct="Sharp up to constants: (sqrt(sigma_1) + sqrt(Sigma/L))/sqrt(n). With the trivial eta "
     "= sup|x| the paper's form is never below Theorem 3's when d >= L.",
+    why="The factor d counts every direction as if it had the largest variance.",
+    example="One eigenvalue 1 and d - 1 zeros: the form is radius sqrt(2d/(nL)), for d > L/2 above "
+    "the radius/sqrt(n) of Theorem 3.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 4, line 3 of the formulas",
+    anchor="92319d3a08bd",
 )
 def anisotropic_features(effort: Effort) -> Outcome:
     """Eigenvalues 1/i: the claimed form is above Theorem 3 where Chevet and the truth are below."""

@@ -17,6 +17,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_most,
     equal,
@@ -58,6 +59,12 @@ def beats_theorem_3(size: int) -> bool:
     correct="Needs L = O(d) (d >= L in Appendix B.4), n > log(L Sigma/(P d (eta^2 + sigma_1)))/(2 "
     "p^2) with p the smallest probability, E x = 0 and x normalised; c3 = 91.2 or more, so that it "
     "beats Theorem 3 from d = L = 16,628 on only.",
+    why="The proof assumes d >= L, a condition on n and E x = 0, and its constant is 91 or more.",
+    example="n = 1, d = L = 20,000, signs/sqrt(d): R_1 = 1, against 91.2 sqrt(2/20,000) = 0.912.",
+    sure=Sure.EXACT,
+    matters=2,
+    where="Appendix B.4, line 24 of the formulas",
+    anchor="724a1267f46d",
 )
 def theorem_6(effort: Effort) -> Outcome:
     """With its constants Theorem 6 beats Theorem 3 from d = L = 16,628 on, and needs n large."""
@@ -145,6 +152,13 @@ def _in_root_n(
     refuted_by="Fully observed independent labels without a benefit.",
     correct="Only for labels that are all equal; fully observed independent labels leave the "
     "benefit intact.",
+    why="With all labels seen, V is of rank one only if the labels are all equal.",
+    example="d = L = 2, all labels seen: y = (1, 1) always gives V = v (1, 1), both norms alike; "
+    "independent signs give a V of rank two.",
+    sure=Sure.MEASURED,
+    matters=2,
+    where="Appendix B.4, paragraph 15, sentence 1",
+    anchor="dd5d47b23cf1",
 )
 def fully_observed_labels(effort: Effort) -> Outcome:
     """All labels seen: no benefit if they are all equal, the whole benefit if independent."""
@@ -186,6 +200,13 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
     correct="Matrix Bernstein gives R_n <= radius (sqrt(2 max(sigma_1, P Sigma) log(d + L)/n) + R "
     "log(d + L)/(3n)) for |x| <= R: the rate up to a logarithm, with no d >= L, no condition on n "
     "and no E x = 0.",
+    why="V is a sum of independent matrices x_i e_l^T, to which matrix Bernstein applies; it loses "
+    "a logarithm and needs bounded x.",
+    example="|x| = 1, isotropic, d = L: R_n <= radius (sqrt(2 log(2L)/(nL)) + log(2L)/(3n)).",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 4, paragraph 11, sentence 2",
+    anchor="f16260c614d7",
 )
 def known_inequalities(effort: Effort) -> Outcome:  # noqa: ARG001
     """Tropp's matrix Bernstein gives the rate up to sqrt(log(d + L)), with fewer conditions."""
