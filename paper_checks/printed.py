@@ -68,6 +68,9 @@ QUOTED = {
     "printed_right_factor": Quoted("Claim 2", "ffe47127c9a6", (r"\Sigma_k[A] V_k[A]$",)),
     "printed_average": Quoted("Section 3", "9dca5c5325bb", (r"\|\boldsymbol{x}\|_0 / n",)),
     "printed_design_nonzeros": Quoted("Section 3", "7982be00df1f", (r"O(|\Omega| \bar{d} k)",)),
+    "printed_cost_with_labels": Quoted(
+        "Section 3", "a1294da240ba", (r"(|\Omega| + nnz(X) + d + L) \times k",)
+    ),
     "printed_cost": Quoted(
         "Section 3.2", "577a6ccf8549", ("O(nk + k^2)", "(nnz(Y) + nnz(X))k + (n+L)k^2")
     ),

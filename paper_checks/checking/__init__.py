@@ -1,6 +1,7 @@
 """What a check is made of: the statement it decorates, the facts it compares, its outcome."""
 
 from paper_checks.checking.facts import (
+    EXACT,
     PRINTED,
     Bears,
     Fact,
@@ -29,6 +30,7 @@ from paper_checks.checking.verdict import Verdict
 
 __all__ = [
     "CHECKS",
+    "EXACT",
     "PRINTED",
     "STATEMENTS",
     "Bears",

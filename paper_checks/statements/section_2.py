@@ -178,6 +178,71 @@ def largest_biclique(adjacency: Array) -> int:
 
 
 @Statement(
+    id="F14",
+    place="Section 2",
+    says="The methods easily extend to labels with more than two values, 1 to C.",
+    kind=Kind.CONSISTENCY,
+    verdict=Verdict.HIDDEN,
+    how="Four classes in four directions of the plane: squared loss on the numbers 1 to 4 with one "
+    "column of Z per label, and on indicators with one column per class; both with the classes "
+    "named in another order.",
+    refuted_by="Predictions from the numbers that do not depend on the order of the names.",
+    correct="With one column of Z for each class of each label (L C in all) and the largest score "
+    "chosen. One column per label, as in Equation (1), takes the names of the classes for numbers.",
+)
+def more_than_two_classes(effort: Effort) -> Outcome:
+    """Class numbers as labels depend on the order of the names; one column per class does not."""
+    classes = effort.rng.integers(4, size=effort.pick(300, 3000))
+    angles = 2 * np.pi * classes / 4 + effort.rng.uniform(-0.3, 0.3, classes.size)
+    X = np.column_stack([np.cos(angles), np.sin(angles), np.ones(classes.size)])
+    order = np.array([2, 1, 0, 3])
+    by_number, by_column = (
+        [rule(X, classes), order.argsort()[rule(X, order[classes])]]
+        for rule in (class_by_number, class_by_column)
+    )
+    return Outcome.of(
+        at_most(
+            "one column per label: share right",
+            np.mean(by_number[0] == classes),
+            0.8,
+            bears=Bears.REFUTES,
+        ),
+        at_least(
+            "one column per label: share changed by other names",
+            np.mean(by_number[0] != by_number[1]),
+            0.1,
+            bears=Bears.REFUTES,
+        ),
+        equal(
+            "one column per class: share right",
+            np.mean(by_column[0] == classes),
+            1.0,
+            0.0,
+            "the sectors do not overlap",
+            bears=Bears.CONDITION,
+        ),
+        count(
+            "one column per class: points changed by other names",
+            int(np.sum(by_column[0] != by_column[1])),
+            0,
+            bears=Bears.CONDITION,
+        ),
+    )
+
+
+def class_by_number(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the classes that least squares on the class numbers 1 to 4 predicts, from 0."""
+    Z = np.linalg.lstsq(X, classes + 1.0, rcond=None)[0]
+    return np.asarray(np.clip(np.rint(X @ Z), 1, 4), dtype=np.int64) - 1
+
+
+def class_by_column(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the classes that least squares on one indicator per class predicts."""
+    Z = low_rank_least_squares(X, np.eye(4)[classes], 3)
+    return np.asarray(np.argmax(X @ Z, axis=1))
+
+
+@Statement(
     id="F12",
     place="Section 2.1",
     says="The squared loss is |y - f|^2, and in Table 1 half of it.",

@@ -48,14 +48,14 @@ def _relative(found: NDArray[Any], expected: NDArray[Any]) -> float:
 def rows_of_H_are_independent(effort: Effort) -> Outcome:
     """The solver's H is, row by row, the ridge regression on the label's own points."""
     world = factor_world(effort.rng, SQUARED)
-    H = _updated(world).H
+    H = updated(world).H
     A = world.X @ world.W
     rows = [
         label_regression(A[seen], y[seen], world.penalty)
         for seen, y in zip(world.seen.T, world.Y.T, strict=True)
     ]
     logistic = factor_world(effort.rng, LOSSES["logistic"])
-    left = logistic.label_problem.gradient(_updated(logistic).H)
+    left = logistic.label_problem.gradient(updated(logistic).H)
     start = logistic.label_problem.gradient(logistic.H)
     reason = "conjugate gradients to 1e-13"
     return Outcome.of(
@@ -83,7 +83,7 @@ def label_regression(A: Array, y: Array, penalty: float) -> Array:
     return np.asarray(np.linalg.solve(A.T @ A + penalty * np.eye(A.shape[1]), A.T @ y))
 
 
-def _updated(world: FactorWorld, letter: str = "H") -> GeneralLoss:
+def updated(world: FactorWorld, letter: str = "H") -> GeneralLoss:
     """Return the solver's iterate after one thorough update of a factor."""
     problem = world.feature_problem
     options = GeneralOptions(quadratic=world.loss.name == "squared")
@@ -115,7 +115,7 @@ def W_is_one_regression(effort: Effort) -> Outcome:
         equal("relative difference of objectives", max(apart), 0.0, 1e-12, bears=Bears.SUPPORTS),
         equal(
             "relative distance of minimisers",
-            _relative(vec(_updated(world, "W").W), w),
+            _relative(vec(updated(world, "W").W), w),
             0.0,
             1e-8,
             "conjugate gradients to 1e-13",

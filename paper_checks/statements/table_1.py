@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -22,6 +23,7 @@ from paper_checks.checking import (
     different,
     equal,
 )
+from paper_checks.statements.section_3_operations import updated
 from paper_checks.worlds.factored import FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]
@@ -331,3 +333,77 @@ def squared_hinge_row(effort: Effort) -> Outcome:
             bears=Bears.CONTROL,
         ),
     )
+
+
+@Statement(
+    id="A14.1",
+    place="Section 3.1",
+    says="The squared hinge loss is not twice differentiable, but the sub-differential of its "
+    "derivative can be used in a trust region Newton method to solve Equation (7).",
+    kind=Kind.CONSISTENCY,
+    verdict=Verdict.HOLDS,
+    how="Start where every margin is exactly one, the kink; take 0, 1 or 2 from the "
+    "sub-differential there; compare the ends with each other and with the solver's.",
+    refuted_by="A gradient that does not vanish at the end, or an end that depends on the choice.",
+)
+def newton_across_the_kink(effort: Effort) -> Outcome:
+    """Newton's method reaches the minimiser whichever element is taken at the kink."""
+    world = _at_the_kink(factor_world(effort.rng, LOSSES["squared_hinge"], share=1.1))
+    w = vec(world.W)
+    ends = [generalised_newton(world, w, at_kink) for at_kink in (0.0, 1.0, 2.0)]
+    slopes = [np.linalg.norm(world.gradient(end)) for end in ends]
+    bends = [np.linalg.norm(_kinked_hessian(world, w, at_kink)) for at_kink in (0.0, 2.0)]
+    solver = world.value(vec(updated(world, "W").W))
+    size = float(np.linalg.norm(ends[0]))
+    return Outcome.of(
+        equal(
+            "worst gradient at the end over that at w = 0",
+            max(slopes) / np.linalg.norm(world.gradient(0 * w)),
+            0.0,
+            1e-10,
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "distance of the ends for 0 and 2 at the kink",
+            np.linalg.norm(ends[0] - ends[2]) / size,
+            0.0,
+            1e-9,
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "objective at the solver's end over the least",
+            solver / world.value(ends[0]),
+            1.0,
+            1e-2,
+            "trust-region stopping rule",
+            bears=Bears.SUPPORTS,
+        ),
+        at_least("Hessian at the kink, 2 over 0", bends[1] / bends[0], 2.0, bears=Bears.CONTROL),
+    )
+
+
+def _at_the_kink(world: FactorWorld) -> FactorWorld:
+    """Return the world of the first label alone, its points scaled to margins of one at W."""
+    H = world.H[:1]
+    margins = (world.X @ world.W @ H.T) * world.Y[:, :1]
+    return replace(world, X=world.X / margins, Y=world.Y[:, :1], seen=world.seen[:, :1], H=H)
+
+
+def _kinked_hessian(world: FactorWorld, w: Array, at_kink: float) -> Array:
+    """Return the Hessian (9) with a second derivative of `at_kink` where the margin is one."""
+    margins = world.targets * (world.design @ w)
+    bends = np.where(margins < 1, 2.0, 0.0)
+    bends[np.abs(margins - 1) < 1e-12] = at_kink
+    square = world.design.T @ (bends[:, None] * world.design)
+    return np.asarray(square + world.penalty * np.eye(w.size))
+
+
+def generalised_newton(world: FactorWorld, w: Array, at_kink: float, steps: int = 60) -> Array:
+    """Return the end of Newton's method with steps halved until they pay."""
+    for _ in range(steps):
+        slope, value = world.gradient(w), world.value(w)
+        step = np.linalg.solve(_kinked_hessian(world, w, at_kink), -slope)
+        lengths = (0.5**power for power in range(40))
+        pays = (t for t in lengths if world.value(w + t * step) <= value + 1e-4 * t * slope @ step)
+        w = w + next(pays, 0.0) * step
+    return w
