@@ -232,6 +232,12 @@ def _sparse_world(effort: Effort, share: float) -> FactorWorld:
     how="Count multiplications in the solver with 6 labels that are seen and 6,000 that never are.",
     refuted_by="A count above twice the formula, or one that grows with labels that are not seen.",
     correct="The L is not needed, as Section 3.1 has it: a label that is never seen costs nothing.",
+    why="A label that is never seen has no entry in Omega, and its row of H is never read.",
+    example="One label seen, L - 1 never: nothing of the cost depends on L.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 3, paragraph 8, sentence 1",
+    anchor="a1294da240ba",
 )
 def cost_with_the_number_of_labels(effort: Effort) -> Outcome:
     """Labels that are never seen enter the printed cost and cost nothing."""
@@ -436,6 +442,14 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
     "sparse matrices counted as the library's): its step 2 computes single entries of A H^T, which "
     "is no product of matrices. With a fifth of the labels of delicious a gain of 2.2 is the most "
     "unless that step is parallelised too.",
+    why="Step 2 of Algorithm 1 computes single entries of A H^T on Omega, which is no product of "
+    "matrices.",
+    example="If half of the work is outside the library, no number of cores gains more than a "
+    "factor of two.",
+    sure=Sure.EXACT,
+    matters=2,
+    where="Section 3.2, paragraph 4, sentence 2",
+    anchor="6084fcb05a5c",
 )
 def gain_of_parallel_products(effort: Effort) -> Outcome:  # noqa: ARG001
     """Step 2 of Algorithm 1 is no product of matrices, and with many labels it is much of it."""
