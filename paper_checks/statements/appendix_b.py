@@ -81,7 +81,7 @@ def supremum(points: Array) -> float:
     example="n = 2, points 1 and 1; one becomes 100: the mean moves by 49.5.",
     sure=Sure.PROVED,
     matters=2,
-    where="Appendix B.1, paragraph 2, sentence 1",
+    where="Appendix B.1, paragraph 5, sentence 1",
     anchor="f9b088b86422",
 )
 def one_point_changed(effort: Effort) -> Outcome:
@@ -142,7 +142,7 @@ def excess_risk(world: Scenario, problem: Problem, Z: Array) -> float:
     "|mean of x|.",
     sure=Sure.PROVED,
     matters=2,
-    where="Appendix B.1, paragraph 1, sentence 6",
+    where="Appendix B.1, paragraph 4, sentence 1",
     anchor="e366ef05215b",
 )
 def gap_and_excess(effort: Effort) -> Outcome:

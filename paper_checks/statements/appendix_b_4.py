@@ -355,7 +355,7 @@ def bare_last_step(d: int, n_labels: int, ratio: float) -> float:
     example="d = 1, L = 2078: eps = 2078.1/2078 > 1.",
     sure=Sure.PROVED,
     matters=2,
-    where="Appendix B.4, paragraph 10, sentence 6",
+    where="Appendix B.4, paragraph 16, sentence 1",
     anchor="f51cfd29bc96",
 )
 def where_d_and_labels_meet(effort: Effort) -> Outcome:  # noqa: ARG001

@@ -218,7 +218,7 @@ def variance_in_lemma_2(effort: Effort) -> Outcome:
     example="n = 1: W = 0 has variance 0, Z = -+mu e_l^T has variance 1.",
     sure=Sure.PROVED,
     matters=1,
-    where="Appendix C.1, paragraph 6, sentence 3",
+    where="Appendix C.1, paragraph 13, sentence 3",
     anchor="8efc35404725",
 )
 def name_of_the_variance(effort: Effort) -> Outcome:
@@ -261,7 +261,7 @@ def cantelli_chance(n_labels: float) -> float:
 @Statement(
     id="C4",
     place="Lemma 2",
-    says="|v|^2 >= n/2 with probability 3/4 at least, whatever L is.",
+    says="|v|^2 >= n/2 with probability 3/4 at least; the lemma names no condition on L.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
     how="Exact probabilities, by convolution over labels, in place of simulation.",
@@ -275,7 +275,7 @@ def cantelli_chance(n_labels: float) -> float:
     "probability 0.48.",
     sure=Sure.EXACT,
     matters=1,
-    where="Appendix C.1, paragraph 5, sentence 1",
+    where="Appendix C.1, paragraph 11, sentence 1",
     anchor="94d6f6a7a269",
 )
 def lemma_2(effort: Effort) -> Outcome:

@@ -120,7 +120,7 @@ def printed_proxy(d: int) -> float:
     example="t = 1: cosh 1 = 1.543, exp(1/2) = 1.649, exp(1) = 2.718.",
     sure=Sure.PROVED,
     matters=1,
-    where="Appendix C.2, paragraph 4, sentence 2",
+    where="Appendix C.2, paragraph 7, sentence 2",
     anchor="9faccecd741a",
 )
 def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
@@ -162,7 +162,8 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
 @Statement(
     id="C7",
     place="Lemma 3",
-    says="|X|_F^2 >= n/2 with probability 3/4 at least, whatever d and L are; E W^2 <= 2n^2/(Ld).",
+    says="|X|_F^2 >= n/2 with probability 3/4 at least, with no condition on d and L in the lemma; "
+    "E W^2 <= 2n^2/(Ld).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
     how="Exact probabilities by convolution; the variance by enumeration.",
@@ -175,7 +176,7 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
     "with probability 0.48.",
     sure=Sure.EXACT,
     matters=1,
-    where="Appendix C.2, paragraph 5, sentence 1",
+    where="Appendix C.2, paragraph 12, sentence 1",
     anchor="015ecc784d90",
 )
 def lemma_3(effort: Effort) -> Outcome:

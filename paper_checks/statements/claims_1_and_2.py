@@ -385,7 +385,7 @@ def the_objectives_are_one_function(effort: Effort) -> Outcome:
     example="X = Y = I of size 2, k = 1: diag(1, 0) and diag(0, 1) both solve both problems.",
     sure=Sure.PROVED,
     matters=1,
-    where="Section 2.1, paragraph 6, sentence 1",
+    where="Section 2.1, paragraph 7, sentence 1",
     anchor="dc6d449fb987",
 )
 def ties_separate_the_closed_forms(effort: Effort) -> Outcome:
@@ -453,7 +453,7 @@ def _turned_cplst(data: Instance) -> CPLST:
     "1.",
     sure=Sure.PROVED,
     matters=1,
-    where="Section 2.1, paragraph 5, sentence 2",
+    where="Section 2.1, paragraph 6, sentence 1",
     anchor="8897159fcedb",
 )
 def the_original_centres_the_labels(effort: Effort) -> Outcome:

@@ -277,7 +277,7 @@ def _gradient_norm(world: FactorWorld) -> float:
     "penalty is 2|z| and not |z|.",
     sure=Sure.PROVED,
     matters=2,
-    where="Section 3.2, paragraph 5, sentence 6",
+    where="Section 3.2, paragraph 7, sentence 5",
     anchor="fba29e7f5f25",
 )
 def kernel_remark(effort: Effort) -> Outcome:

@@ -67,7 +67,7 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
     "again; the error stays 4, the minimum is 1.",
     sure=Sure.PROVED,
     matters=2,
-    where="Section 3, paragraph 2, sentence 5",
+    where="Section 3, paragraph 3, sentence 2",
     anchor="094378633c8e",
 )
 def global_minimum_from_random_starts(effort: Effort) -> Outcome:

@@ -48,7 +48,7 @@ CONSTANT = 2.0  # of the O() of Algorithm 1: two products with X, two passes ove
     example="Two points with 1 and 3 nonzeros: the average is 2, the printed sum is 1 or 3.",
     sure=Sure.PROVED,
     matters=1,
-    where="Section 3, paragraph 7, sentence 5",
+    where="Section 3, paragraph 8, sentence 4",
     anchor="9dca5c5325bb",
 )
 def average_number_of_nonzeros(effort: Effort) -> Outcome:
@@ -91,7 +91,7 @@ def printed_average(X: NDArray[np.bool_], i: int) -> float:
     "|Omega| d k = n k.",
     sure=Sure.PROVED,
     matters=1,
-    where="Section 3, paragraph 7, sentence 6",
+    where="Section 3, paragraph 8, sentence 5",
     anchor="7982be00df1f",
 )
 def nonzeros_of_the_design(effort: Effort) -> Outcome:
@@ -236,7 +236,7 @@ def _sparse_world(effort: Effort, share: float) -> FactorWorld:
     example="One label seen, L - 1 never: nothing of the cost depends on L.",
     sure=Sure.PROVED,
     matters=1,
-    where="Section 3, paragraph 8, sentence 1",
+    where="Section 3, paragraph 9, sentence 1",
     anchor="a1294da240ba",
 )
 def cost_with_the_number_of_labels(effort: Effort) -> Outcome:
@@ -330,7 +330,7 @@ def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Outcome:
     example="X with one nonzero, d = 10^6, k = 10: 10 products with X, but 10^7 numbers to write.",
     sure=Sure.PROVED,
     matters=1,
-    where="Section 3.2, paragraph 3, sentence 4",
+    where="Section 3.2, paragraph 5, sentence 1",
     anchor="577a6ccf8549",
 )
 def cost_of_algorithm_2(effort: Effort) -> Outcome:
@@ -448,7 +448,7 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
     "factor of two.",
     sure=Sure.EXACT,
     matters=2,
-    where="Section 3.2, paragraph 4, sentence 2",
+    where="Section 3.2, paragraph 6, sentence 2",
     anchor="6084fcb05a5c",
 )
 def gain_of_parallel_products(effort: Effort) -> Outcome:  # noqa: ARG001

@@ -349,7 +349,7 @@ def claimed_shared_norm(n_labels: int) -> float:
     example="z = 2, L = 4: (2 2 2 2) has norm 4, above sqrt(4) = 2.",
     sure=Sure.PROVED,
     matters=1,
-    where="Section 4, paragraph 14, sentence 3",
+    where="Section 4, paragraph 14, sentence 2",
     anchor="9f1b7b463098",
 )
 def norm_of_a_shared_predictor(effort: Effort) -> Outcome:
@@ -403,7 +403,7 @@ def _power(S: Array, Z: Array) -> float:
     example="A class of one predictor: the excess is 0, two deviations are not.",
     sure=Sure.PROVED,
     matters=1,
-    where="Appendix B, paragraph 1, sentence 1",
+    where="Appendix B, paragraph 3, sentence 1",
     anchor="10d14bfb3fdb",
 )
 def two_deviations(effort: Effort) -> Outcome:  # noqa: ARG001
@@ -516,7 +516,7 @@ def share_lost(Z: Array, ball: TraceBall | FrobeniusBall) -> float:
     "the trace ball loses a quarter of |Z|_F^2.",
     sure=Sure.PROVED,
     matters=1,
-    where="Section 4, paragraph 15, sentence 4",
+    where="Section 4, paragraph 15, sentence 3",
     anchor="9581ba9d4f50",
 )
 def biases_of_both_balls(effort: Effort) -> Outcome:

@@ -416,7 +416,7 @@ def largest_z(gain: pd.Series) -> pd.Series:
     example="Two hits: z is at most 1.4.",
     sure=Sure.PROVED,
     matters=2,
-    where="Section 1, paragraph 8, sentence 5",
+    where="Section 1, paragraph 8, sentence 3",
     anchor="092579abd3d3",
 )
 def leads_that_cannot_be_significant(_: Effort) -> Outcome:

@@ -409,9 +409,9 @@ def factor_of_the_labels_seen(effort: Effort) -> Outcome:
     how="Linear loss at radius 1000: exact probability of an excess above the bound with range "
     "one; Bousquet's bound beside McDiarmid's.",
     refuted_by="An excess within the bound with range one, whatever the radius.",
-    correct="It is B, for the linear loss 2 radius sup|x|. Without clipping that swamps "
-    "radius/sqrt(nL); Bousquet: 2 C R_n + sqrt(2t(4C^2 r^2 sigma_1 P + 16 C^2 r R R_n)/n) + "
-    "4CrRt/(3n), with radius r, |x| <= R, t = log(1/delta).",
+    correct="Its factor is B, the range of the loss, for the linear one 2 radius sup|x|. Without "
+    "clipping that swamps radius/sqrt(nL); Bousquet: 2 C R_n + sqrt(2t(4C^2 r^2 sigma_1 P + 16 C^2 "
+    "r R R_n)/n) + 4CrRt/(3n), with radius r, |x| <= R, t = log(1/delta).",
     why="McDiarmid's differences are B/n, B the range of the loss on the ball.",
     example="d = L = 1, |x| = 1, linear loss: doubling the radius doubles the loss and its excess; "
     "the printed second term stays.",

@@ -200,8 +200,8 @@ def clipped_excess(n: int, n_labels: int) -> float:
     how="d = 1, x = +-1, y = x with probability (1 + sqrt(L/n))/2, loss -clip(y f), radius "
     "sqrt(L), n as the proof asks: exact binomial sums.",
     refuted_by="An excess times sqrt(n) that stays bounded as L grows.",
-    correct="For L > d only radius/sqrt(nd) can hold; here the excess is 2 Phi(-1) sqrt(L/n), "
-    "against a claim of order 1/sqrt(n), with a loss bounded by one.",
+    correct="For L above a multiple of d only radius/sqrt(nd) can hold; here the excess is 2 "
+    "Phi(-1) sqrt(L/n), against a claim of order 1/sqrt(n), with a loss bounded by one.",
     why="With few features the labels are learnt one by one, each from n/L points.",
     example="d = 1, x = +-1, y x of mean sqrt(L/n), loss -clip(y f, -1, 1), radius sqrt(L): each "
     "label's sign is wrong with probability Phi(-1) = 0.159 for large n/L, so that the excess is "
@@ -281,7 +281,7 @@ def fewer_points_than_labels(effort: Effort) -> Outcome:
     d = 20_000
     x = RademacherVectors(d).sample(1, effort.rng)
     one = Setting.of(RademacherVectors(d), UniformLabels(d), 1)
-    draws, large = effort.pick(150, 1000), effort.pick(192, 512)
+    draws, large = effort.pick(150, 1000), effort.pick(192, 256)
     few, many, small = (scaled_average(32, n, draws, effort.rng) for n in (2, 2048, 32))
     square, enough = (
         scaled_average(large, n, draws // 10, effort.rng)

@@ -157,7 +157,7 @@ def _in_root_n(
     "independent signs give a V of rank two.",
     sure=Sure.MEASURED,
     matters=2,
-    where="Appendix B.4, paragraph 15, sentence 1",
+    where="Appendix B.4, paragraph 24, sentence 1",
     anchor="dd5d47b23cf1",
 )
 def fully_observed_labels(effort: Effort) -> Outcome:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+# The full stop of these words ends no sentence.
+ABBREVIATED = re.compile(r"\b(i\.e|e\.g|vs|al|etc|Eq|s\.t)\.$")
+
 
 def checksum(sentence):
     """Return the first twelve digits of the sha256 of the lower-case letters and digits."""
@@ -43,14 +46,14 @@ def sentences(name):
 def places(name):
     """Return where each sentence stands, by checksum: 'Section 4, paragraph 12, sentence 3'.
 
-    Lines of formulas are counted apart from paragraphs, rows of a table from its head on. A
-    paragraph that a page break divides counts once.
+    Formulas on lines of their own end a paragraph and are counted apart, line by line; rows of a
+    table are counted below its head. A paragraph that a page break or a table divides counts once.
     """
     found, section, table, counts, unfinished = {}, "", "", Counter(), False
     for line in filter(str.strip, lines(name)):
         caption = re.match(r"(Table|Figure) \d+(?=:)", line)
         if line.startswith("#"):
-            section, counts = heading(line), Counter()
+            section, counts, unfinished = heading(line), Counter(), False
         elif caption:
             table, counts["row"] = caption[0], 0
             found.setdefault(checksum(split(line)[0]), f"caption of {table}")
@@ -58,15 +61,18 @@ def places(name):
             counts["row"] = 0 if line.startswith("|-") or "| --" in line else counts["row"] + 1
             found.setdefault(checksum(line), f"{table}, row {counts['row']}")
         elif re.match(r"\$\$|[&=\\]", line):
+            unfinished = False
             counts["formula"] += not re.fullmatch(r"\$\$|\\(begin|end)\{.*", line)
             found.setdefault(checksum(line), f"{section}, line {counts['formula']} of the formulas")
         else:
             counts["paragraph"] += not unfinished
-            first = counts["sentence"] if unfinished else 1
-            for counts["sentence"], part in enumerate(split(line), first):
+            counts["sentence"] *= unfinished
+            for part in split(line):
+                counts["sentence"] += not unfinished
+                unfinished = bool(ABBREVIATED.search(part))
                 place = f"paragraph {counts['paragraph']}, sentence {counts['sentence']}"
                 found.setdefault(checksum(part), f"{section}, {place}")
-            unfinished = line.rstrip()[-1] not in ".:;,*?!)"
+            unfinished = line.rstrip()[-1].isalnum() or line.rstrip()[-1] in "-$"
     return found
 
 
