@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 
 from tqdm import tqdm
 
+from documents import check_target, write_document
 from paper_checks.checking import Statement, Verdict
-from paper_checks.checking.report import errata, evidence, report_folder, write_report
+from paper_checks.checking.errata import TITLE, errata
+from paper_checks.checking.report import evidence, report_folder, write_report
 from paper_checks.checking.running import Result, paper, run, select
 
 _DESCRIPTION = """\
@@ -25,7 +27,8 @@ commands:
   run     run the checks, one line each (the default)
   list    list the statements with their verdicts
   show    run one check and tell all about it: show A12
-  errata  write a Markdown list of everything that is not plainly right, with its evidence
+  errata  write everything that is not plainly right, what matters most first: a page of summary,
+          then each entry with its place, an example and the correct form; Markdown or PDF
   reproduce  train on data and set the tables of Section 5 beside the paper's: reproduce --help
 """
 _EPILOGUE = """\
@@ -34,7 +37,7 @@ examples:
   python -m paper_checks --only 'A*'              the algorithms
   python -m paper_checks --only 'Lemma 2,false*'  a place, and all that is false as stated
   python -m paper_checks show A6                  one statement in full
-  python -m paper_checks errata > errata.md       a list one could send to the authors
+  python -m paper_checks errata --out errata.pdf  a list one could send to the authors
   python -m paper_checks run --report report      a report with pictures
 
 Exit status: 0 all come out as recorded, 1 some do not, 2 wrong usage or folder.
@@ -87,6 +90,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="only a JSON object on stdout")
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed (default 0)")
+    parser.add_argument(
+        "--out", metavar="FILE", help="write the errata there: FILE.md, or FILE.pdf by Chromium"
+    )
     parser.add_argument("--report", metavar="DIR", help="write a report with pictures there")
     return parser
 
@@ -106,6 +112,10 @@ def _check_usage(options: argparse.Namespace) -> None:
         raise ValueError("`show` takes ids or --only PATTERN, such as `show A12`.")
     if options.json and options.command in ("list", "errata"):
         raise ValueError(f"--json belongs to `run` and `show`, not to `{options.command}`.")
+    if options.out is not None:
+        if options.command != "errata":
+            raise ValueError(f"--out belongs to `errata`, not to `{options.command}`.")
+        check_target(options.out)
     if options.report is not None:
         if options.command != "run":
             raise ValueError(f"--report belongs to `run`, not to `{options.command}`.")
@@ -256,10 +266,14 @@ def _page(result: Result) -> str:
 
 
 def _errata(options: argparse.Namespace) -> int:
-    """Print everything that is not plainly right as Markdown."""
-    statements = [s for s in select(options.only) if s.verdict is not Verdict.HOLDS]
-    results = _results(options, statements)
-    print(errata(results))
+    """Write everything that is not plainly right."""
+    chosen = select(options.only)
+    results = _results(options, [s for s in chosen if s.verdict is not Verdict.HOLDS])
+    text = errata(results, len(chosen))
+    if options.out is None:
+        print(text, end="")
+    else:
+        print(f"Errata in {write_document(text, options.out, title=TITLE)}", file=sys.stderr)
     return _status(results)
 
 

@@ -24,6 +24,7 @@ from paper_checks.checking.statement import (
     Kind,
     Outcome,
     Statement,
+    Sure,
 )
 from paper_checks.checking.verdict import Verdict
 
@@ -38,6 +39,7 @@ __all__ = [
     "Kind",
     "Outcome",
     "Statement",
+    "Sure",
     "Verdict",
     "at_least",
     "at_most",

@@ -1,4 +1,4 @@
-"""The report of a run: a page of results, the errata with their evidence, and pictures."""
+"""The report of a run: a page of results, the errata, and pictures."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
+from documents import write_document
+from paper_checks.checking.errata import TITLE, compared, errata
 from paper_checks.checking.facts import Fact
 from paper_checks.checking.running import Result, one_thread
 from paper_checks.checking.verdict import Verdict
@@ -35,15 +37,6 @@ _SKETCHES = {
     "saddle_starts": "Section 3: the convergence remark needs a generic start (A5).",
     "logistic_row": "Table 1: both derivatives of the logistic loss are misprinted (A12, A13).",
 }
-_TITLES = {
-    Verdict.FALSE: "False as stated",
-    Verdict.MISPRINT: "Misprints",
-    Verdict.HIDDEN: "True under an assumption that is not stated",
-    Verdict.LOOSE: "True, with room to spare",
-    Verdict.CONJECTURE: "Probably misprinted: conjectures of ours",
-    Verdict.ANSWERED: "Open questions that have an answer",
-}
-_WORDS = {"==": "=", "<=": "at most", ">=": "at least", "!=": "different from"}
 
 
 def write_report(results: Sequence[Result], folder: str, *, quick: bool, seed: int) -> Path:
@@ -63,9 +56,9 @@ def write_report(results: Sequence[Result], folder: str, *, quick: bool, seed: i
     target = report_folder(folder)
     drawn = _draw(target, seed)
     wrong = [result for result in results if result.statement.verdict is not Verdict.HOLDS]
-    _write(target / "errata.md", errata(wrong))
+    write_document(errata(wrong, len(results)), target / "errata.md", title=TITLE)
     page = _page(results, drawn, f"{'quick' if quick else 'full'} run, seed {seed}")
-    return _write(target / "report.md", page)
+    return write_document(page, target / "report.md", title="The paper, statement by statement")
 
 
 def report_folder(folder: str) -> Path:
@@ -77,14 +70,6 @@ def report_folder(folder: str) -> Path:
     if not os.access(target, os.W_OK):
         raise ValueError(f"--report cannot write into {folder!r}.")
     return target
-
-
-def _write(path: Path, text: str) -> Path:
-    """Write a file aside and move it, so that a killed run leaves no half page."""
-    aside = path.with_name(f".{path.name}.part")
-    aside.write_text(text + "\n", encoding="utf-8")
-    os.replace(aside, path)
-    return path
 
 
 def _draw(folder: Path, seed: int) -> dict[str, str]:
@@ -135,7 +120,7 @@ def _page(results: Sequence[Result], drawn: dict[str, str], how: str) -> str:
         "## All statements",
         "\n".join(_table(results)),
     ]
-    return "\n\n".join(parts)
+    return "\n\n".join(parts) + "\n"
 
 
 def _table(results: Sequence[Result]) -> list[str]:
@@ -168,30 +153,4 @@ def _fact_line(fact: Fact) -> str:
     """Return one comparison in words."""
     mark = "" if fact.holds else "FAILS: "
     tolerance = f" (tolerance {fact.tolerance:.2g}: {fact.reason})" if fact.reason else ""
-    sides = f"{fact.measured:.6g}, expected {_WORDS[fact.relation]} {fact.predicted:.6g}"
-    return f"{fact.bears.name.lower()}: {mark}{fact.name}: {sides}{tolerance}"
-
-
-def errata(results: Sequence[Result]) -> str:
-    """Return the errata as Markdown, the gravest first."""
-    parts = ["# Errata of the paper, each with its evidence"]
-    for verdict, title in _TITLES.items():
-        chosen = [result for result in results if result.statement.verdict is verdict]
-        if chosen:
-            parts += [f"## {title}", *(_erratum(result) for result in chosen)]
-    return "\n\n".join(parts)
-
-
-def _erratum(result: Result) -> str:
-    """Return one erratum."""
-    s = result.statement
-    lines = [f"### {s.place} ({s.id})", "", f"**The paper says:** {s.says}", ""]
-    if s.correct:
-        lines += [f"**Correct form:** {s.correct}", ""]
-    lines += [f"**How it was checked:** {s.how}", ""]
-    if not result.as_recorded:
-        lines += [f"**This run does not confirm it: {result.objection}.**", ""]
-    lines += ["Evidence:", "", *(f"- {text}" for text in evidence(result))]
-    if result.outcome and result.outcome.note:
-        lines += ["", result.outcome.note]
-    return "\n".join(lines)
+    return f"{fact.bears.name.lower()}: {mark}{compared(fact)}{tolerance}"

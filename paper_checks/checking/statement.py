@@ -23,6 +23,15 @@ class Kind(Enum):
     CONSISTENCY = "consistency"
 
 
+class Sure(Enum):
+    """How sure we are that a statement is not plainly right."""
+
+    PROVED = "proved: the example can be followed by hand"
+    EXACT = "computed exactly"
+    MEASURED = "measured, beyond six standard errors"
+    CONJECTURE = "a conjecture"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a check found: the facts, the first of which is shown in the one-line summary.
@@ -91,7 +100,22 @@ class Statement:
     refuted_by : str
         What the check would have to see for the recorded verdict to be wrong.
     correct : str
-        The correct form where the paper's is wrong or incomplete; empty when it simply holds.
+        The correct form where the paper's is wrong or incomplete; empty when it simply holds, as
+        is all that follows.
+    why : str
+        Why it fails, or has room to spare.
+    example : str
+        The smallest example, to be followed by hand.
+    sure : Sure or None
+        How sure we are.
+    matters : int
+        How much it matters: 3 for what changes a result or a program, 2 for a condition that a
+        reader needs, 1 for the rest; 0 when it simply holds.
+    where : str
+        The sentence in the paper: section, paragraph and sentence, or the formula's number.
+    anchor : str
+        Checksum of that sentence, so that a test can find it without a copy: the first twelve
+        digits of the sha256 of its letters and digits in lower case.
     """
 
     id: str
@@ -102,6 +126,12 @@ class Statement:
     how: str
     refuted_by: str
     correct: str = ""
+    why: str = ""
+    example: str = ""
+    sure: Sure | None = None
+    matters: int = 0
+    where: str = ""
+    anchor: str = ""
 
     def __call__(self, check: CheckFunction) -> CheckFunction:
         """Record the statement together with the function that checks it."""

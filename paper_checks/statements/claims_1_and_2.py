@@ -12,6 +12,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -112,6 +113,13 @@ def _alternate(data: Instance, rng: np.random.Generator, iterations: int = 60) -
     correct="It is the only minimiser if and only if X has full column rank and sigma_k > "
     "sigma_{k+1} (or sigma_{k+1} = 0) for M. Zero singular values of X must be left out; then it "
     "is the minimiser of least norm, given M_k.",
+    why="Directions outside the row space of X change nothing in X Z, tied singular values leave "
+    "the truncation open, and zero singular values cannot be inverted.",
+    example="X = (1 0), Y = 1, k = 1: Z = (1, t)^T is a minimiser for every t.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, paragraph 4, sentence 1",
+    anchor="92e218a6924b",
 )
 def when_the_minimiser_is_unique(effort: Effort) -> Outcome:
     """Unique with full column rank and a gap; without either, another minimiser is exhibited."""
@@ -218,6 +226,12 @@ def _thin_svd_predictor(data: Instance) -> Array:
     refuted_by="Equal sides, or a second part that depends on Z.",
     correct="Norms squared: |a + b|^2 = |a|^2 + |b|^2. The minimiser is the same either way, since "
     "the second part does not depend on Z.",
+    why="For orthogonal parts the squares of the norms add up, not the norms.",
+    example="a = (3, 0), b = (0, 4): |a + b| = 5, |a| + |b| = 7.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, line 4 of the formulas",
+    anchor="97cc1227263d",
 )
 def sum_of_norms(effort: Effort) -> Outcome:
     """The norms add only when squared; the minimiser is the same since one part is constant."""
@@ -367,6 +381,12 @@ def the_objectives_are_one_function(effort: Effort) -> Outcome:
     refuted_by="One predictor in spite of a tie.",
     correct="For sigma_k > sigma_{k+1} (or k at least the rank of M) and k <= L; with a tie they "
     "are two minimisers of one problem.",
+    why="With tied singular values each closed form may pick another of the minimisers.",
+    example="X = Y = I of size 2, k = 1: diag(1, 0) and diag(0, 1) both solve both problems.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, paragraph 6, sentence 1",
+    anchor="dc6d449fb987",
 )
 def ties_separate_the_closed_forms(effort: Effort) -> Outcome:
     """With sigma_k = sigma_{k+1} two right answers to (4) give two predictors; with a gap, one."""
@@ -427,6 +447,14 @@ def _turned_cplst(data: Instance) -> CPLST:
     how="Fit with and without centring the labels, on labels with and without a mean.",
     refuted_by="Equal predictions on labels that are not centred.",
     correct="For labels whose mean has been subtracted, as the original method does.",
+    why="The original method subtracts the mean of the labels before it fits; Equation (4) does "
+    "not.",
+    example="X = (1, -1)^T, Y = (1, 1)^T: Equation (3) predicts 0, the original method the mean, "
+    "1.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, paragraph 5, sentence 2",
+    anchor="8897159fcedb",
 )
 def the_original_centres_the_labels(effort: Effort) -> Outcome:
     """Centring changes predictions and error unless the labels are centred already."""
@@ -465,6 +493,13 @@ def the_original_centres_the_labels(effort: Effort) -> Outcome:
     how="Form the printed products: their shapes, and where d equals the rank, their values.",
     refuted_by="Printed products that conform and minimise.",
     correct="V_X S^-1, and U_k S_k V_k^T.",
+    why="V_X is d x r, so that V_X^T cannot stand before an r x r matrix unless d = r.",
+    example="X = (3 4): V_X = (0.6, 0.8)^T is 2 x 1, S = 5; V_X/5 is 2 x 1 as it must be, V_X^T/5 "
+    "is 1 x 2.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, line 17 of the formulas",
+    anchor="f9a76f8f0867",
 )
 def transposes_in_the_proof(effort: Effort) -> Outcome:
     """The printed products do not conform, or where they do by chance, are not minimisers."""

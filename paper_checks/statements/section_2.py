@@ -16,6 +16,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -40,6 +41,12 @@ TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.fl
     how="Compare the index that the sentence binds with the one that its words use.",
     refuted_by="A sentence that binds l.",
     correct="It says that the j-th label is present; the sentence begins with 'for any j'.",
+    why="The sentence binds j and then speaks of l.",
+    example="y_i^3 = 1: is the third label present, or the l-th?",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2, paragraph 1, sentence 3",
+    anchor="517c0c59e5f2",
 )
 def label_index(effort: Effort) -> Outcome:  # noqa: ARG001
     """The words speak of an index that the sentence does not bind."""
@@ -63,6 +70,13 @@ def label_index(effort: Effort) -> Outcome:  # noqa: ARG001
     refuted_by="Equal predictors for penalty 2 and radius 2.",
     correct="If the radius is the trace norm of the penalised minimiser: two quantities, which "
     "need two names.",
+    why="A penalty weight and a radius are different quantities; the two problems have the same "
+    "minimiser only if the radius is the norm of the penalised one.",
+    example="Minimise (z - 3)^2/2: with penalty 2|z| the minimiser is 1, with radius 2 it is 2.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 4, paragraph 4, sentence 2",
+    anchor="6e2498ee58d9",
 )
 def one_letter_for_two_quantities(effort: Effort) -> Outcome:
     """Penalty 2 and radius 2 give different predictors; the trace norm is the link."""
@@ -175,6 +189,14 @@ def largest_biclique(adjacency: Array) -> int:
     refuted_by="Predictions from the numbers that do not depend on the order of the names.",
     correct="With one column of Z for each class of each label (L C in all) and the largest score "
     "chosen. One column per label, as in Equation (1), takes the names of the classes for numbers.",
+    why="With one column of Z per label, the names 1 to C of the classes are taken for numbers, "
+    "and another order of the names gives another fit.",
+    example="Three points x = -1, 0, 1, a class each. Named 3, 1, 2, the best line predicts 2.5, 2, "
+    "1.5, wrong at x = 0; named 1, 2, 3, the line x + 2 is exact.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 2, paragraph 1, sentence 4",
+    anchor="623fabf4bc06",
 )
 def more_than_two_classes(effort: Effort) -> Outcome:
     """Class numbers as labels depend on the order of the names; one column per class does not."""
@@ -238,6 +260,12 @@ def class_by_column(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
     "1.",
     refuted_by="A gradient (12) that belongs to |y - f|^2.",
     correct="Equations (12) and (13) belong to |y - f|^2 / 2; without the half, lambda doubles.",
+    why="Two losses that differ by a factor of two share one lambda.",
+    example="x = y = 1, penalty z^2/2: (z - 1)^2 gives z = 2/3, (z - 1)^2/2 gives z = 1/2.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, paragraph 1, sentence 1",
+    anchor="5ae32bd55f6b",
 )
 def one_half_or_not(effort: Effort) -> Outcome:
     """Equation (12) is the gradient of half the squared error; the penalty halves with it."""

@@ -15,6 +15,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -41,6 +42,12 @@ CONVERGED = "alternating minimisation to its rounding limit"
     refuted_by="A factorisation below the trace norm, or a balanced one above it.",
     correct="It is the minimum over factorisations with at least rank(Z) columns, attained by the "
     "balanced one; any other is larger.",
+    why="It is a minimum over factorisations; every unbalanced one is larger.",
+    example="1 = 2 x (1/2): (4 + 1/4)/2 = 2.125, the trace norm is 1.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 3, paragraph 1, sentence 5",
+    anchor="9aa332d5cce8",
 )
 def trace_norm_of_factors(effort: Effort) -> Outcome:
     """Half the squared norms is the trace norm for the best factorisation only."""
@@ -265,6 +272,13 @@ def _gradient_norm(world: FactorWorld) -> float:
     refuted_by="Equal predictions with |Z|_tr for a general Gram matrix.",
     correct="The method carried over to kernels has the penalty |K^(1/2) Z|_tr, K the Gram matrix; "
     "on coefficients |Z|_tr is another method, the same only if K is the identity.",
+    why="The weights in feature space are Phi^T Z, whose trace norm is |K^(1/2) Z|_tr.",
+    example="One point x = 2, linear kernel, K = 4: the coefficient z is the weight 2z, whose "
+    "penalty is 2|z| and not |z|.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 3.2, paragraph 5, sentence 6",
+    anchor="fba29e7f5f25",
 )
 def kernel_remark(effort: Effort) -> Outcome:
     """The trace norm of coefficients gives another problem than the linear one, unless K = I."""

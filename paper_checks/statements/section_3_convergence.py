@@ -12,6 +12,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     equal,
@@ -60,6 +61,14 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
     refuted_by="A random start that ends above the minimum, or a saddle start that leaves.",
     correct="From almost every start (a random one, say). W = 0 and starts orthogonal to a leading "
     "singular vector are never left in exact arithmetic.",
+    why="A start orthogonal to a leading direction stays orthogonal to it, and W = 0 gives H = 0 "
+    "and stays.",
+    example="X = I, Y = diag(2, 1), k = 1, lambda = 0, W = (0, 1)^T: then H = (0, 1)^T and W "
+    "again; the error stays 4, the minimum is 1.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 3, paragraph 2, sentence 5",
+    anchor="094378633c8e",
 )
 def global_minimum_from_random_starts(effort: Effort) -> Outcome:
     """Both cases reach the global minimum from every random start, here over a clear gap."""
@@ -147,6 +156,13 @@ def saddle_height(Y: Array, penalty: float) -> float:
     "y_i and r = x_2^2 / x_1^2, both are strict minima iff (r (a_1 - mu) + mu) a_1 > a_2^2 and "
     "((a_2 - mu)/r + mu) a_2 > a_1^2, which exclude each other exactly when mu = 0 or r = 1, the "
     "paper's two cases. With k = 2 all starts reach the convex minimum.",
+    why="The paper leaves the question open; outside its two cases strict local minima exist.",
+    example="X = diag(1, 3), Y = diag(3, 13/6), lambda = 1, k = 1: strict minima on both axes, of "
+    "value 4.847 and 5.167.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 6, paragraph 1, sentence 6",
+    anchor="d7a6b098b057",
 )
 def spurious_minimum(effort: Effort) -> Outcome:
     """X = diag(1, 3), penalty 1, k = 1: two strict local minima; many starts miss the better."""

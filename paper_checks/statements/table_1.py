@@ -16,6 +16,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -156,6 +157,13 @@ def squared_row(effort: Effort) -> Outcome:
     how="Differences in fifty decimal digits; the gradient that the printed formula would give.",
     refuted_by="A printed formula that agrees, or ours that does not.",
     correct="-a / (1 + exp(ab)).",
+    why="The exponent has the wrong sign: the slope must vanish as ab grows, and the printed one "
+    "tends to -a.",
+    example="a = 1, b large: the loss is flat, the printed slope is -1.",
+    sure=Sure.PROVED,
+    matters=3,
+    where="Table 1, row 2",
+    anchor="712d387d769c",
 )
 def logistic_first_derivative(effort: Effort) -> Outcome:
     """The printed sign in the exponent is wrong; with the other sign the formula is exact."""
@@ -205,6 +213,12 @@ def _design_gradient(world: FactorWorld, entry: Callable[..., tuple[Array, Array
     refuted_by="A printed formula that agrees, or ours that does not.",
     correct="+a^2 exp(-ab) / (1 + exp(-ab))^2. With the printed sign the Hessian is negative and "
     "Newton's method breaks down.",
+    why="log(1 + exp(-ab)) is convex in b, so that its second derivative is not negative.",
+    example="a = 1, b = 0: printed -1/4, correct 1/4.",
+    sure=Sure.PROVED,
+    matters=3,
+    where="Table 1, row 2",
+    anchor="712d387d769c",
 )
 def logistic_second_derivative(effort: Effort) -> Outcome:
     """The printed sign is wrong: the Hessian would be negative where the loss is convex."""

@@ -97,7 +97,7 @@ def test_show_tells_all(capsys):
 def test_errata_is_what_is_not_plainly_right(capsys):
     text = "\n".join(lines(capsys, "errata", "--quick", "--only", FAST))
     assert text.startswith("# ")
-    assert "### Table 1 (A12)" in text
+    assert "Table 1 (A12): misprint" in text
     assert PAPER["A12"].correct in text
     assert "(F1)" not in text  # it holds
 
@@ -146,7 +146,7 @@ def test_a_report_has_results_errata_and_pictures(capsys, tmp_path, monkeypatch)
     for name in ("X1", "two_minima", "saddle_starts", "logistic_row"):
         assert f"({name}.png)" in page
         assert (folder / f"{name}.png").stat().st_size > 10_000
-    assert "### Table 1 (A12)" in (folder / "errata.md").read_text()
+    assert "Table 1 (A12): misprint" in (folder / "errata.md").read_text()
     assert not list(folder.glob(".*"))
     assert "Report in" in capsys.readouterr().err
 
