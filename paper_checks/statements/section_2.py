@@ -191,8 +191,8 @@ def largest_biclique(adjacency: Array) -> int:
     "chosen. One column per label, as in Equation (1), takes the names of the classes for numbers.",
     why="With one column of Z per label, the names 1 to C of the classes are taken for numbers, "
     "and another order of the names gives another fit.",
-    example="Three points x = -1, 0, 1, a class each. Named 3, 1, 2, the best line predicts 2.5, 2, "
-    "1.5, wrong at x = 0; named 1, 2, 3, the line x + 2 is exact.",
+    example="Three points x = -1, 0, 1, a class each. Named 3, 1, 2, the best line predicts 2.5, "
+    "2, 1.5, wrong at x = 0; named 1, 2, 3, the line x + 2 is exact.",
     sure=Sure.PROVED,
     matters=2,
     where="Section 2, paragraph 1, sentence 4",

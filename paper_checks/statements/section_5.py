@@ -15,6 +15,7 @@ from paper_checks.checking import (
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -38,6 +39,12 @@ ROUNDED = 0.5  # scores above it are rounded to 1
     refuted_by="One value whatever x and y are.",
     correct="f^j(x_i) and y_i^j under the sum, as its words have it: for each pair of a point and "
     "a label. (The predictor f maps to R^L, not to R.)",
+    why="The terms of the sum have no index i, so that one point would be counted n times.",
+    example="n = 2, L = 1, one point right and one wrong: the loss is 1/2, the printed sum 0 or 1.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 5, line 1 of the formulas",
+    anchor="2446ebf8b9d5",
 )
 def hamming_loss_as_printed(effort: Effort) -> Outcome:
     """The printed sum has no index of the point under it; with x_i it is the share of errors."""
@@ -89,6 +96,13 @@ def rounded(scores: Array) -> Array:
     "nothing (D9): rounding, which is a threshold of 1/2 where the losses would have 0, predicts "
     "fewer labels and lowers the loss. On bibtex we measured 0.0151 at 1/2 and 0.0161 at 0 for a "
     "logistic fit of k/L 20 % with little penalty; Table 9 has 0.0211.",
+    why="A score rounded to 0 or 1 is never equal to -1.",
+    example="One absent label, y = -1, with the perfect score f = -1: it is rounded to 0, which is "
+    "not -1, and counts as an error.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 5, paragraph 12, sentence 1",
+    anchor="932a0c9ae6b7",
 )
 def rounding_with_signed_labels(effort: Effort) -> Outcome:
     """Judged with labels -1 and +1 even perfect scores would have nearly all entries wrong."""
@@ -153,6 +167,13 @@ def _logistic_losses(effort: Effort) -> tuple[float, float, float]:
     refuted_by="An area for a point without labels.",
     correct="Over the points that have a label and lack one; for others there is no curve, and "
     "what they count is not said.",
+    why="The curve of a point needs a label that it has and one that it lacks.",
+    example="A point without labels: of the pairs of a present and an absent label there are none, "
+    "and 0/0 is no area.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 5, paragraph 13, sentence 1",
+    anchor="db537b7db831",
 )
 def area_for_each_point(effort: Effort) -> Outcome:
     """The area is defined for points with and without labels of both kinds only."""
