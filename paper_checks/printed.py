@@ -83,6 +83,7 @@ QUOTED = {
     ),
     "printed_matrix": Quoted("Claim 8", "7f0048775284", (r"\sum_{i=1}^L \omega_i^1",)),
     "printed_proxy": Quoted("Claim 8", "9faccecd741a", (r"\eta^2 = \frac{2}{d}",)),
+    "printed_hamming": Quoted("Section 5", "2446ebf8b9d5", (r"f^j(x)\right) \neq y^j",)),
     "printed_squared": Quoted("Table 1", "be8d46b7ab3d", ("$b-a$", "$1$")),
     "printed_logistic": Quoted(
         "Table 1", "712d387d769c", (r"{-a}{1+e^{-ab}}", r"{-a^2 e^{-ab}}{\left(1+e^{-ab}\right)^2}")
