@@ -204,7 +204,8 @@ def rank_constraint_and_complexity(effort: Effort) -> Outcome:
     "that sense it is right. The excess over the least risk, which Section 4 sets out to bound, is "
     "zero there. It is of this order in another world, with planted labels, where its worst value "
     "is 0.3003 radius/sqrt(n).",
-    why="In the world of Appendix C.2 every Z has the same risk, so that none has an excess.",
+    why="Appendix B.1 calls the generalisation gap 'excess risk', and for the gap C.2 is right; "
+    "but every Z has the same risk in its world, so that none has an excess over the least risk.",
     example="x = +-1, y = 1, linear loss: L(Z) = 0 for every Z, while the training loss of the "
     "minimiser is -|mean of x|.",
     sure=Sure.PROVED,

@@ -257,8 +257,8 @@ def turned_round(n: int, law: RareOutlier) -> float:
     correct="The loss must be bounded, which the proof says (Appendices B.1, B.2) and the theorem "
     "does not; then B, the length of its range, multiplies the term. In expectation, 2 C R_n, no "
     "bound on the loss is needed.",
-    why="A rare large value turns the minimiser round with a probability above delta, and nothing "
-    "in the theorem excludes it.",
+    why="The proof takes the loss to be bounded and the theorem does not say so; without that a "
+    "rare large value turns the minimiser round with a probability above delta.",
     example="d = L = 1, linear loss, y x = 0.9/sqrt(nq) except -sqrt(0.9 n/q) with probability "
     "q/n: with probability of about q one such point outweighs all others, and the excess is of "
     "order 1/sqrt(nq), not sqrt(log(1/q)/n).",
@@ -412,7 +412,8 @@ def factor_of_the_labels_seen(effort: Effort) -> Outcome:
     correct="Its factor is B, the range of the loss, for the linear one 2 radius sup|x|. Without "
     "clipping that swamps radius/sqrt(nL); Bousquet: 2 C R_n + sqrt(2t(4C^2 r^2 sigma_1 P + 16 C^2 "
     "r R R_n)/n) + 4CrRt/(3n), with radius r, |x| <= R, t = log(1/delta).",
-    why="McDiarmid's differences are B/n, B the range of the loss on the ball.",
+    why="McDiarmid's differences are B/n, B the range of the loss on the ball, which the order "
+    "sign hides.",
     example="d = L = 1, |x| = 1, linear loss: doubling the radius doubles the loss and its excess; "
     "the printed second term stays.",
     sure=Sure.PROVED,

@@ -114,8 +114,8 @@ def unit_normal_features(effort: Effort) -> Outcome:
     refuted_by="A slope near -1/2 in L at fixed d < L.",
     correct="It needs L = O(d). Appendix B.4 asks for d >= L; with its constants kept its proof "
     "holds up to L = c2 d, c2 = 2078 (B20). At fixed d the average saturates at radius/sqrt(nd).",
-    why="The spectral norm of V is at least the norm of each of its d rows, of order sqrt(n/d) "
-    "whatever L is.",
+    why="The proof assumes d >= L (Appendix B.4); without that |V| is at least the norm of each of "
+    "its d rows, of order sqrt(n/d) whatever L is.",
     example="d = 1, x = +-1: V is a row of L sums of signs, E|V|^2 = n for every L.",
     sure=Sure.PROVED,
     matters=3,
@@ -201,7 +201,8 @@ def clipped_excess(n: int, n_labels: int) -> float:
     "sqrt(L), n as the proof asks: exact binomial sums.",
     refuted_by="An excess times sqrt(n) that stays bounded as L grows.",
     correct="For L above a multiple of d only radius/sqrt(nd) can hold; here the excess is 2 "
-    "Phi(-1) sqrt(L/n), against a claim of order 1/sqrt(n), with a loss bounded by one.",
+    "Phi(-1) sqrt(L/n), against a claim of order 1/sqrt(n), with a loss bounded by one. Appendix "
+    "B.4 assumes d >= L, the theorem does not.",
     why="With few features the labels are learnt one by one, each from n/L points.",
     example="d = 1, x = +-1, y x of mean sqrt(L/n), loss -clip(y f, -1, 1), radius sqrt(L): each "
     "label's sign is wrong with probability Phi(-1) = 0.159 for large n/L, so that the excess is "
@@ -284,7 +285,7 @@ def fewer_points_than_labels(effort: Effort) -> Outcome:
     draws, large = effort.pick(150, 1000), effort.pick(192, 256)
     few, many, small = (scaled_average(32, n, draws, effort.rng) for n in (2, 2048, 32))
     square, enough = (
-        scaled_average(large, n, draws // 10, effort.rng)
+        scaled_average(large, n, effort.pick(60, 100), effort.rng)
         for n in (large, math.ceil(large * math.log(large)))
     )
     return Outcome.of(
@@ -299,7 +300,7 @@ def fewer_points_than_labels(effort: Effort) -> Outcome:
         ),
         mean_above("n = L/16, times sqrt(nL)", few, 2 * many.value, bears=Bears.REFUTES),
         mean_above(
-            "n = L, larger L against L = 32", square, small.value + 0.1, bears=Bears.REFUTES
+            "n = L, larger L against L = 32", square, small.value + 0.05, bears=Bears.REFUTES
         ),
         # |V| is at least the norm of its fullest column, sqrt(n_l) when d is large.
         at_least(
