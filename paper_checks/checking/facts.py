@@ -147,8 +147,8 @@ def cells(
     *,
     bears: Bears,
 ) -> tuple[Fact, Fact]:
-    """Return the comparison of the cells found with those recorded: the same, not just as many."""
-    other = count(f"{name}: cells not as recorded", len(found ^ recorded), 0, bears=bears)
+    """Return the comparison of the cells found with those recorded, and a control: just these."""
+    other = count(f"{name}: cells not as recorded", len(found ^ recorded), 0, bears=Bears.CONTROL)
     return count(f"{name}: cells", len(found), len(recorded), bears=bears), other
 
 
