@@ -10,6 +10,7 @@ mistake of that text could not be told from one of the printed page.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 
@@ -42,12 +43,14 @@ class Quoted:
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """The values of what is written: '7,000', '10^4', '1M'."""
+        """The values of what is written: '7,000', '10^4', '1M', '3/4'."""
         return tuple(_number(text) for text in self.written)
 
 
 def _number(text: str) -> float:
     """Return the value of a number as the text writes it."""
+    if "/" in text:
+        return float(Fraction(text))
     base, _, power = text.replace(",", "").partition("^")
     unit = _UNITS.get(base[-1], 1.0)
     return float(base.rstrip("KM")) ** int(power or 1) * unit
@@ -84,6 +87,11 @@ QUOTED = {
     "printed_matrix": Quoted("Claim 8", "7f0048775284", (r"\sum_{i=1}^L \omega_i^1",)),
     "printed_proxy": Quoted("Claim 8", "9faccecd741a", (r"\eta^2 = \frac{2}{d}",)),
     "printed_hamming": Quoted("Section 5", "2446ebf8b9d5", (r"f^j(x)\right) \neq y^j",)),
+    "gradient_12": Quoted("Equation (12)", "b75f11fe81d1", ("X^T X W H^T H - X^T Y H",)),
+    "hessian_product_13": Quoted("Equation (13)", "5887a1426155", ("X^T X S H^T H",)),
+    "symmetrisation": Quoted("Appendix B.2", "8c5e07a83606", ("4",)),
+    "paper_points": Quoted("Lemma 1", "849bfb517362", (r"\frac{1}{2p^2} \log \frac{L}{\delta}",)),
+    "chance": Quoted("Lemma 2", "94d6f6a7a269", ("3/4",)),
     "printed_squared": Quoted("Table 1", "be8d46b7ab3d", ("$b-a$", "$1$")),
     "printed_logistic": Quoted(
         "Table 1", "712d387d769c", (r"{-a}{1+e^{-ab}}", r"{-a^2 e^{-ab}}{\left(1+e^{-ab}\right)^2}")

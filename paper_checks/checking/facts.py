@@ -61,7 +61,7 @@ class Fact:
     relation: str
     tolerance: float
     reason: str
-    bears: Bears = Bears.SUPPORTS
+    bears: Bears
 
     @property
     def margin(self) -> float:
@@ -90,7 +90,7 @@ def equal(
     tolerance: Number,
     reason: str = ROUNDING,
     *,
-    bears: Bears = Bears.SUPPORTS,
+    bears: Bears,
 ) -> Fact:
     """Expect both sides to agree within the tolerance."""
     return Fact(name, float(measured), float(predicted), "==", float(tolerance), reason, bears)
@@ -103,7 +103,7 @@ def at_most(
     tolerance: Number = 0.0,
     reason: str = "exact",
     *,
-    bears: Bears = Bears.SUPPORTS,
+    bears: Bears,
 ) -> Fact:
     """Expect the measured side not to exceed the bound."""
     return Fact(name, float(measured), float(bound), "<=", float(tolerance), reason, bears)
@@ -116,7 +116,7 @@ def at_least(
     tolerance: Number = 0.0,
     reason: str = "exact",
     *,
-    bears: Bears = Bears.SUPPORTS,
+    bears: Bears,
 ) -> Fact:
     """Expect the measured side not to fall below the bound."""
     return Fact(name, float(measured), float(bound), ">=", float(tolerance), reason, bears)
@@ -129,13 +129,13 @@ def different(
     tolerance: Number,
     reason: str = ROUNDING,
     *,
-    bears: Bears = Bears.SUPPORTS,
+    bears: Bears,
 ) -> Fact:
     """Expect the sides to be farther apart than the tolerance explains."""
     return Fact(name, float(measured), float(claimed), "!=", float(tolerance), reason, bears)
 
 
-def count(name: str, measured: float, predicted: float, *, bears: Bears = Bears.SUPPORTS) -> Fact:
+def count(name: str, measured: float, predicted: float, *, bears: Bears) -> Fact:
     """Return the comparison of two counts."""
     return Fact(name, float(measured), float(predicted), "==", 0.0, EXACT, bears)
 
@@ -145,10 +145,10 @@ def cells(
     found: frozenset[str],
     recorded: frozenset[str],
     *,
-    bears: Bears = Bears.SUPPORTS,
+    bears: Bears,
 ) -> tuple[Fact, Fact]:
-    """Return the comparison of the cells found with those recorded: the same, not just as many."""
-    other = count(f"{name}: cells not as recorded", len(found ^ recorded), 0, bears=bears)
+    """Return the comparison of the cells found with those recorded, and a control: just these."""
+    other = count(f"{name}: cells not as recorded", len(found ^ recorded), 0, bears=Bears.CONTROL)
     return count(f"{name}: cells", len(found), len(recorded), bears=bears), other
 
 
@@ -158,7 +158,7 @@ def mean_equal(
     predicted: float,
     *,
     slack: float = 0.0,
-    bears: Bears = Bears.SUPPORTS,
+    bears: Bears,
 ) -> Fact:
     """Expect a mean as predicted; `slack` is what the prediction may leave out."""
     reason = f"{SIGMAS:g} standard errors" + (f" and {slack:.2g} for finite size" if slack else "")
@@ -167,20 +167,20 @@ def mean_equal(
     )
 
 
-def mean_at_most(name: str, mean: Estimate, bound: float, *, bears: Bears = Bears.SUPPORTS) -> Fact:
+def mean_at_most(name: str, mean: Estimate, bound: float, *, bears: Bears) -> Fact:
     """Expect a bound on an expectation to hold: the mean may be above it by its error only."""
     reason = f"{SIGMAS:g} standard errors and rounding allowed"
     tolerance = SIGMAS * mean.stderr + 1e-10 * abs(bound)
     return Fact(name, mean.value, float(bound), "<=", tolerance, reason, bears)
 
 
-def mean_below(name: str, mean: Estimate, value: float, *, bears: Bears = Bears.SUPPORTS) -> Fact:
+def mean_below(name: str, mean: Estimate, value: float, *, bears: Bears) -> Fact:
     """Expect a mean below a value beyond doubt."""
     reason = f"must be {SIGMAS:g} standard errors below"
     return Fact(name, mean.value, float(value), "<=", -SIGMAS * mean.stderr, reason, bears)
 
 
-def mean_above(name: str, mean: Estimate, value: float, *, bears: Bears = Bears.SUPPORTS) -> Fact:
+def mean_above(name: str, mean: Estimate, value: float, *, bears: Bears) -> Fact:
     """Expect a mean above a value beyond doubt."""
     reason = f"must be {SIGMAS:g} standard errors above"
     return Fact(name, mean.value, float(value), ">=", -SIGMAS * mean.stderr, reason, bears)

@@ -35,6 +35,7 @@ from paper_checks.checking import (
     mean_at_most,
     mean_equal,
 )
+from paper_checks.printed import QUOTED
 from paper_checks.worlds.small import (
     Atoms,
     atoms,
@@ -223,7 +224,7 @@ def any_label_law(effort: Effort) -> Outcome:
 
 # Symmetrising the triples (x, y, l) at once; the paper does it twice and has 4.
 SYMMETRISATION = 2.0
-SYMMETRISATION_PRINTED = 4.0
+SYMMETRISATION_PRINTED = QUOTED["symmetrisation"].numbers[0]
 
 
 def predictor_class(radius: float, rng: np.random.Generator) -> Array:

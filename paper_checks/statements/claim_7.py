@@ -29,6 +29,7 @@ from paper_checks.checking import (
     mean_below,
     mean_equal,
 )
+from paper_checks.printed import QUOTED
 from paper_checks.worlds.exact_tails import squared_norm_chance
 from paper_checks.worlds.small import signed_sums
 from simulations import AllOnes, RademacherVectors, RankOne, Scenario, UniformLabels
@@ -36,7 +37,7 @@ from simulations import AllOnes, RademacherVectors, RankOne, Scenario, UniformLa
 Array = NDArray[np.float64]
 
 LINEAR = LOSSES["linear"]
-CLAIMED_CHANCE = 0.75
+CLAIMED_CHANCE = QUOTED["chance"].numbers[0]
 
 
 @Statement(

@@ -263,8 +263,8 @@ def _gradient_norm(world: FactorWorld) -> float:
 @Statement(
     id="A19",
     place="Section 3.2",
-    says="Kernels: with f = Z^T k(x) the same trace norm is imposed on the coefficients Z, so that "
-    "a linear kernel would give back the linear method.",
+    says="Kernels: with f = Z^T k(x) the same trace norm is imposed on the coefficients Z; here it "
+    "is asked whether a linear kernel gives back the linear method.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     how="Linear kernel against the linear method: predictions with |Z|_tr and with |K^(1/2) Z|_tr "

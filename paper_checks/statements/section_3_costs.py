@@ -286,7 +286,7 @@ def printed_cost_with_labels(found: Operations, n_labels: int) -> float:
     id="A15.2",
     place="Section 3.2",
     says="With all labels seen Algorithm 1 needs of the order of n L k time per operation; for the "
-    "squared loss the cost depends on nnz(Y) only.",
+    "squared loss the cost depends on nnz(Y) instead of |Omega|.",
     kind=Kind.RATE,
     verdict=Verdict.HOLDS,
     how="Count multiplications of Algorithm 1 with all labels seen, and of a W-step by Algorithm 2 "

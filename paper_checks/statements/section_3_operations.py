@@ -27,7 +27,7 @@ DIFFERENCE = "central differences with step 1e-5: truncation 1e-10, rounding 1e-
 
 
 def _worlds(effort: Effort) -> list[FactorWorld]:
-    """Return one world a loss."""
+    """Return one world per loss."""
     return [factor_world(effort.rng, LOSSES[name]) for name in SMOOTH]
 
 
@@ -42,7 +42,8 @@ def _relative(found: NDArray[Any], expected: NDArray[Any]) -> float:
     says="For fixed W each row of H is a regression on the k features X W of its own points.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HOLDS,
-    how="One update of H by the solver against one ridge regression a label, with missing labels.",
+    how="One update of H by the solver against one ridge regression per label, with missing "
+    "labels.",
     refuted_by="A row that is not the minimiser of its own problem.",
 )
 def rows_of_H_are_independent(effort: Effort) -> Outcome:

@@ -10,7 +10,7 @@ import pytest
 
 from paper_checks import __main__ as command
 from paper_checks.__main__ import main
-from paper_checks.checking import CHECKS, Fact, Outcome, Verdict
+from paper_checks.checking import CHECKS, Bears, Fact, Outcome, Verdict
 from paper_checks.checking.running import run, select
 from paper_checks.statements import PAPER
 
@@ -46,7 +46,7 @@ def test_json_is_the_only_output(capsys):
 
 
 def test_numbers_json_has_no_word_for_become_null(capsys, monkeypatch):
-    bent = Outcome((Fact("x", float("inf"), 0.0, ">=", 0.0, "exact"),))
+    bent = Outcome((Fact("x", float("inf"), 0.0, ">=", 0.0, "exact", Bears.SUPPORTS),))
     monkeypatch.setitem(CHECKS, "F1", lambda effort: bent)
     assert main(["--quick", "--json", "--only", "F1"]) == 0
     record = json.loads(capsys.readouterr().out)["checks"][0]
@@ -55,7 +55,7 @@ def test_numbers_json_has_no_word_for_become_null(capsys, monkeypatch):
 
 
 def test_a_check_that_does_not_come_out_makes_the_status_one(capsys, monkeypatch):
-    bent = Outcome((Fact("the bent one", 1.0, 0.0, "==", 0.0, "exact"),))
+    bent = Outcome((Fact("the bent one", 1.0, 0.0, "==", 0.0, "exact", Bears.SUPPORTS),))
     monkeypatch.setitem(CHECKS, "F5", lambda effort: bent)
     printed = lines(capsys, "--quick", "--only", FAST, status=1)
     assert any("NOT AS RECORDED: the bent one" in line for line in printed)

@@ -22,7 +22,7 @@ def test_what_is_quoted_stands_in_its_sentence(name):
 
 
 @pytest.mark.parametrize(
-    ("written", "value"), [("7,000", 7e3), ("10^4", 1e4), ("1M", 1e6), ("200K", 2e5), ("1.6", 1.6)]
+    ("written", "value"), [("7,000", 7e3), ("10^4", 1e4), ("1M", 1e6), ("200K", 2e5), ("3/4", 0.75)]
 )
 def test_numbers_as_they_are_written(written, value):
     assert Quoted("Section 1", "", (written,)).numbers == (value,)
