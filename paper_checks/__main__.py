@@ -12,19 +12,23 @@ from collections.abc import Callable, Sequence
 from tqdm import tqdm
 
 from command_line import add_seed, page_parser, run_command
+from documents import check_target, write_document
 from paper_checks.checking import Statement, Verdict
-from paper_checks.checking.report import errata, evidence, report_folder, write_report
+from paper_checks.checking.errata import TITLE, errata
+from paper_checks.checking.report import evidence, report_folder, write_report
 from paper_checks.checking.running import Result, paper, run, select
 
 _DESCRIPTION = """\
 Check every statement of the paper: what it says, what became of it when it was tried, and the
-numbers.  A check comes out 'as recorded' when it finds the recorded verdict again.
+numbers.  The verdict follows from the facts of the check; it comes out 'as recorded' when that
+is the verdict on record.
 
 commands:
   run     run the checks, one line each (the default)
   list    list the statements with their verdicts
   show    run one check and tell all about it: show A12
-  errata  write a Markdown list of everything that is not plainly right, with its evidence
+  errata  write everything that is not plainly right, what matters most first: a page of summary,
+          then each entry with its place, an example and the correct form; Markdown or PDF
   reproduce  train on data and set the tables of Section 5 beside the paper's: reproduce --help
 """
 _EPILOGUE = """\
@@ -33,7 +37,7 @@ examples:
   python -m paper_checks --only 'A*'              the algorithms
   python -m paper_checks --only 'Lemma 2,false*'  a place, and all that is false as stated
   python -m paper_checks show A6                  one statement in full
-  python -m paper_checks errata > errata.md       a list one could send to the authors
+  python -m paper_checks errata --out errata.pdf  a list one could send to the authors
   python -m paper_checks run --report report      a report with pictures
 
 Exit status: 0 all come out as recorded, 1 some do not, 2 wrong usage or folder.
@@ -75,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="only a JSON object on stdout")
     add_seed(parser)
+    parser.add_argument(
+        "--out", metavar="FILE", help="write the errata there: FILE.md, or FILE.pdf by Chromium"
+    )
     parser.add_argument("--report", metavar="DIR", help="write a report with pictures there")
     return parser
 
@@ -87,6 +94,10 @@ def _check_usage(options: argparse.Namespace) -> None:
         raise ValueError("`show` takes ids or --only PATTERN, such as `show A12`.")
     if options.json and options.command in ("list", "errata"):
         raise ValueError(f"--json belongs to `run` and `show`, not to `{options.command}`.")
+    if options.out is not None:
+        if options.command != "errata":
+            raise ValueError(f"--out belongs to `errata`, not to `{options.command}`.")
+        check_target(options.out)
     if options.report is not None:
         if options.command != "run":
             raise ValueError(f"--report belongs to `run`, not to `{options.command}`.")
@@ -149,7 +160,7 @@ def _run(options: argparse.Namespace) -> int:
 def _header(width: int) -> str:
     """Return the names of the columns."""
     return (
-        f"{'id':<6}{'place':<{width}}  {'verdict':<9}{'measured':>12}    {'predicted':>11}"
+        f"{'id':<6}{'place':<{width}}  {'verdict':<11}{'measured':>12}    {'predicted':>11}"
         f"{'margin':>10}{'time':>8}"
     )
 
@@ -158,12 +169,12 @@ def _line(result: Result, width: int) -> str:
     """Return one aligned line for a result."""
     statement = result.statement
     verdict = statement.verdict.name.lower()
-    start = f"{statement.id:<6}{statement.place:<{width}}  {verdict:<9}"
+    start = f"{statement.id:<6}{statement.place:<{width}}  {verdict:<11}"
     time = f"{result.seconds:>6.2f} s"
-    if result.outcome is None or not result.outcome.facts:
-        return f"{start}{'BROKE DOWN':>12} {time}  {result.error or 'no facts'}"
+    if result.outcome is None:
+        return f"{start}{'BROKE DOWN':>12} {time}  {result.error}"
     fact = result.outcome.shown
-    mark = "" if result.as_recorded else f"  NOT AS RECORDED: {fact.name}"
+    mark = "" if result.as_recorded else f"  NOT AS RECORDED: {result.objection}"
     numbers = f"{fact.measured:>12.5g} {fact.relation:<2} {fact.predicted:>11.5g}"
     return f"{start}{numbers}{fact.margin:>10.2g}{time}{mark}"
 
@@ -188,7 +199,7 @@ def _list(options: argparse.Namespace) -> int:
     statements = select(options.only)
     width = max(len(statement.place) for statement in statements)
     for s in statements:
-        start = f"{s.id:<6}{s.place:<{width}}  {s.verdict.name.lower():<9}"
+        start = f"{s.id:<6}{s.place:<{width}}  {s.verdict.name.lower():<11}"
         print(start + textwrap.shorten(s.says, 100 - min(len(start), 50), placeholder=" ..."))
     return 0
 
@@ -222,7 +233,7 @@ def _page(result: Result) -> str:
         "correct form": s.correct,
         "how checked": s.how,
         "refuted by": s.refuted_by,
-        "outcome": "as recorded" if result.as_recorded else "NOT AS RECORDED",
+        "outcome": "as recorded" if result.as_recorded else f"NOT AS RECORDED: {result.objection}",
         "note": result.outcome.note if result.outcome else result.error,
         "time": f"{result.seconds:.2f} s",
     }
@@ -237,10 +248,14 @@ def _page(result: Result) -> str:
 
 
 def _errata(options: argparse.Namespace) -> int:
-    """Print everything that is not plainly right as Markdown."""
-    statements = [s for s in select(options.only) if s.verdict is not Verdict.HOLDS]
-    results = _results(options, statements)
-    print(errata(results))
+    """Write everything that is not plainly right."""
+    chosen = select(options.only)
+    results = _results(options, [s for s in chosen if s.verdict is not Verdict.HOLDS])
+    text = errata(results, len(chosen))
+    if options.out is None:
+        print(text, end="")
+    else:
+        print(f"Errata in {write_document(text, options.out, title=TITLE)}", file=sys.stderr)
     return _status(results)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 # Tools that every package may use; they import nothing of the house.
-TOOLS = {"argument_checks", "command_line", "safe_files"}
+TOOLS = {"argument_checks", "command_line", "documents", "safe_files"}
 # package -> the packages of the house that it may import
 MAY_IMPORT = {tool: set() for tool in sorted(TOOLS)} | {
     "simulations": {"argument_checks"},

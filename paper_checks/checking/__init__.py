@@ -1,7 +1,9 @@
 """What a check is made of: the statement it decorates, the facts it compares, its outcome."""
 
 from paper_checks.checking.facts import (
+    EXACT,
     PRINTED,
+    Bears,
     Fact,
     at_least,
     at_most,
@@ -22,18 +24,22 @@ from paper_checks.checking.statement import (
     Kind,
     Outcome,
     Statement,
-    Verdict,
+    Sure,
 )
+from paper_checks.checking.verdict import Verdict
 
 __all__ = [
     "CHECKS",
+    "EXACT",
     "PRINTED",
     "STATEMENTS",
+    "Bears",
     "Effort",
     "Fact",
     "Kind",
     "Outcome",
     "Statement",
+    "Sure",
     "Verdict",
     "at_least",
     "at_most",

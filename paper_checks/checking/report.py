@@ -1,4 +1,4 @@
-"""The report of a run: a page of results, the errata with their evidence, and pictures."""
+"""The report of a run: a page of results, the errata, and pictures."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
+from documents import write_document
+from paper_checks.checking.errata import TITLE, compared, errata
 from paper_checks.checking.facts import Fact
 from paper_checks.checking.running import Result, one_thread
-from paper_checks.checking.statement import Verdict
+from paper_checks.checking.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,13 +37,6 @@ _SKETCHES = {
     "saddle_starts": "Section 3: the convergence remark needs a generic start (A5).",
     "logistic_row": "Table 1: both derivatives of the logistic loss are misprinted (A12, A13).",
 }
-_TITLES = {
-    Verdict.FALSE: "False as stated",
-    Verdict.MISPRINT: "Misprints",
-    Verdict.HIDDEN: "True under an assumption that is not stated",
-    Verdict.LOOSE: "True, with room to spare",
-}
-_WORDS = {"==": "=", "<=": "at most", ">=": "at least", "!=": "different from"}
 
 
 def write_report(results: Sequence[Result], folder: str, *, quick: bool, seed: int) -> Path:
@@ -61,9 +56,9 @@ def write_report(results: Sequence[Result], folder: str, *, quick: bool, seed: i
     target = report_folder(folder)
     drawn = _draw(target, seed)
     wrong = [result for result in results if result.statement.verdict is not Verdict.HOLDS]
-    _write(target / "errata.md", errata(wrong))
+    write_document(errata(wrong, len(results)), target / "errata.md", title=TITLE)
     page = _page(results, drawn, f"{'quick' if quick else 'full'} run, seed {seed}")
-    return _write(target / "report.md", page)
+    return write_document(page, target / "report.md", title="The paper, statement by statement")
 
 
 def report_folder(folder: str) -> Path:
@@ -75,14 +70,6 @@ def report_folder(folder: str) -> Path:
     if not os.access(target, os.W_OK):
         raise ValueError(f"--report cannot write into {folder!r}.")
     return target
-
-
-def _write(path: Path, text: str) -> Path:
-    """Write a file aside and move it, so that a killed run leaves no half page."""
-    aside = path.with_name(f".{path.name}.part")
-    aside.write_text(text + "\n", encoding="utf-8")
-    os.replace(aside, path)
-    return path
 
 
 def _draw(folder: Path, seed: int) -> dict[str, str]:
@@ -133,7 +120,7 @@ def _page(results: Sequence[Result], drawn: dict[str, str], how: str) -> str:
         "## All statements",
         "\n".join(_table(results)),
     ]
-    return "\n\n".join(parts)
+    return "\n\n".join(parts) + "\n"
 
 
 def _table(results: Sequence[Result]) -> list[str]:
@@ -146,10 +133,10 @@ def _row(result: Result) -> str:
     """Return the row of one statement."""
     s = result.statement
     text = s.says.replace("|", "\\|")
-    mark = "" if result.as_recorded else " (NOT as recorded)"
+    mark = "" if result.as_recorded else f" (NOT as recorded: {result.objection})"
     start = f"| {s.id} | {s.place} | {text} | {s.verdict.value}{mark} |"
-    if result.outcome is None or not result.outcome.facts:
-        return f"{start} broke down: {result.error} | | | |"
+    if result.outcome is None:
+        return f"{start} | | | |"
     fact = result.outcome.shown
     relation = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥"}[fact.relation]
     return f"{start} {fact.measured:.5g} | {relation} | {fact.predicted:.5g} | {fact.margin:.2g} |"
@@ -157,38 +144,13 @@ def _row(result: Result) -> str:
 
 def evidence(result: Result) -> list[str]:
     """Return the facts of a result, one line each: name, both sides, tolerance and its reason."""
-    facts = result.outcome.facts if result.outcome else ()
-    return [_fact_line(fact) for fact in facts] or [f"no evidence: {result.error or 'no facts'}"]
+    if result.outcome is None:
+        return [f"no evidence: {result.error}"]
+    return [_fact_line(fact) for fact in result.outcome.facts]
 
 
 def _fact_line(fact: Fact) -> str:
     """Return one comparison in words."""
     mark = "" if fact.holds else "FAILS: "
     tolerance = f" (tolerance {fact.tolerance:.2g}: {fact.reason})" if fact.reason else ""
-    sides = f"{fact.measured:.6g}, expected {_WORDS[fact.relation]} {fact.predicted:.6g}"
-    return f"{mark}{fact.name}: {sides}{tolerance}"
-
-
-def errata(results: Sequence[Result]) -> str:
-    """Return the errata as Markdown, the gravest first."""
-    parts = ["# Errata of the paper, each with its evidence"]
-    for verdict, title in _TITLES.items():
-        chosen = [result for result in results if result.statement.verdict is verdict]
-        if chosen:
-            parts += [f"## {title}", *(_erratum(result) for result in chosen)]
-    return "\n\n".join(parts)
-
-
-def _erratum(result: Result) -> str:
-    """Return one erratum."""
-    s = result.statement
-    lines = [f"### {s.place} ({s.id})", "", f"**The paper says:** {s.says}", ""]
-    if s.correct:
-        lines += [f"**Correct form:** {s.correct}", ""]
-    lines += [f"**How it was checked:** {s.how}", ""]
-    if not result.as_recorded:
-        lines += ["**This run does not confirm it.**", ""]
-    lines += ["Evidence:", "", *(f"- {text}" for text in evidence(result))]
-    if result.outcome and result.outcome.note:
-        lines += ["", result.outcome.note]
-    return "\n".join(lines)
+    return f"{fact.bears.name.lower()}: {mark}{compared(fact)}{tolerance}"

@@ -15,6 +15,7 @@ import numpy as np
 
 from leml_solver import limit_threads
 from paper_checks.checking.statement import CHECKS, CheckFunction, Effort, Outcome, Statement
+from paper_checks.checking.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +40,34 @@ class Result:
 
     @property
     def as_recorded(self) -> bool:
-        """Whether the check came out as the recorded verdict says."""
-        return self.outcome is not None and self.outcome.as_recorded
+        """Whether the facts establish the recorded verdict."""
+        return self.verdict is self.statement.verdict
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict that the facts establish; None if one fails or the check broke down."""
+        return self.outcome.verdict if self.outcome else None
+
+    @property
+    def objection(self) -> str:
+        """Why the result is not as recorded: in words, empty where it is."""
+        if self.as_recorded:
+            return ""
+        if self.outcome is None:
+            return f"broke down: {self.error}"
+        if self.verdict is None:
+            return self.outcome.shown.name
+        return f"the facts say {self.verdict.value!r}"
 
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values; a number that is not finite becomes null."""
-        shown = self.outcome.shown if self.outcome and self.outcome.facts else None
+        shown = self.outcome.shown if self.outcome else None
         return {
             "id": self.statement.id,
             "place": self.statement.place,
             "kind": self.statement.kind.value,
             "verdict": self.statement.verdict.value,
+            "derived": self.verdict.value if self.verdict else None,
             "as_recorded": self.as_recorded,
             "measured": _finite(shown.measured) if shown else None,
             "predicted": _finite(shown.predicted) if shown else None,

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from paper_checks.checking.facts import Fact
+from paper_checks.checking.verdict import Verdict, verdict_of
 
 
 class Kind(Enum):
@@ -22,22 +23,28 @@ class Kind(Enum):
     CONSISTENCY = "consistency"
 
 
-class Verdict(Enum):
-    """What became of a statement when it was tried."""
+class Sure(Enum):
+    """How sure we are that a statement is not plainly right."""
 
-    HOLDS = "holds"
-    HIDDEN = "holds under a hidden assumption"
-    MISPRINT = "misprint"
-    FALSE = "false as stated"
-    LOOSE = "loose"
+    PROVED = "proved: the example can be followed by hand"
+    EXACT = "computed exactly"
+    MEASURED = "measured, beyond six standard errors"
+    CONJECTURE = "a conjecture"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a check found: the facts, the first of which is shown in the one-line summary."""
+    """What a check found: the facts, the first of which is shown in the one-line summary.
+
+    Facts from which no verdict can follow are refused.
+    """
 
     facts: tuple[Fact, ...]
     note: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse facts that establish nothing even if all of them hold."""
+        verdict_of(self.facts)
 
     @classmethod
     def of(cls, *facts: Fact, note: str = "") -> Self:
@@ -45,9 +52,9 @@ class Outcome:
         return cls(facts, note)
 
     @property
-    def as_recorded(self) -> bool:
-        """Whether every fact came out as the recorded verdict says."""
-        return bool(self.facts) and all(fact.holds for fact in self.facts)
+    def verdict(self) -> Verdict | None:
+        """The verdict that the facts establish; None if one of them fails."""
+        return verdict_of(self.facts) if all(fact.holds for fact in self.facts) else None
 
     @property
     def shown(self) -> Fact:
@@ -87,13 +94,28 @@ class Statement:
     kind : Kind
         What sort of claim it makes.
     verdict : Verdict
-        The recorded verdict, which the check must find again.
+        The recorded verdict, which must be the one that the facts of the check establish.
     how : str
         How it is checked.
     refuted_by : str
         What the check would have to see for the recorded verdict to be wrong.
     correct : str
-        The correct form where the paper's is wrong or incomplete; empty when it simply holds.
+        The correct form where the paper's is wrong or incomplete; empty when it simply holds, as
+        is all that follows.
+    why : str
+        Why it fails, or has room to spare.
+    example : str
+        The smallest example, to be followed by hand.
+    sure : Sure or None
+        How sure we are.
+    matters : int
+        How much it matters: 3 for what changes a result or a program, 2 for a condition that a
+        reader needs, 1 for the rest; 0 when it simply holds.
+    where : str
+        The sentence in the paper: section, paragraph and sentence, or the formula's number.
+    anchor : str
+        Checksum of that sentence, so that a test can find it without a copy: the first twelve
+        digits of the sha256 of its letters and digits in lower case.
     """
 
     id: str
@@ -104,6 +126,12 @@ class Statement:
     how: str
     refuted_by: str
     correct: str = ""
+    why: str = ""
+    example: str = ""
+    sure: Sure | None = None
+    matters: int = 0
+    where: str = ""
+    anchor: str = ""
 
     def __call__(self, check: CheckFunction) -> CheckFunction:
         """Record the statement together with the function that checks it."""

@@ -20,10 +20,12 @@ from leml_theory.measurements.averages import slots
 from leml_theory.rademacher import Estimate, rademacher_averages, spectral_norms
 from leml_theory.risk import minimum_risk, population_risk
 from paper_checks.checking import (
+    Bears,
     Effort,
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -32,12 +34,14 @@ from paper_checks.checking import (
     mean_at_most,
     mean_equal,
 )
+from paper_checks.printed import QUOTED
 from paper_checks.worlds.small import (
     Atoms,
     atoms,
     class_average,
     class_predictions,
     expected_deviation,
+    samples,
     sign_patterns,
     signed_sums,
 )
@@ -72,6 +76,13 @@ def supremum(points: Array) -> float:
     "x.",
     refuted_by="A change above B/n for a bounded loss, or within it for an unbounded one.",
     correct="By B/n, B the range of the loss on the ball, which the theorems do not assume finite.",
+    why="The change is B/n, B the range of the loss, which the theorems do not ask to be finite; "
+    "the linear and the squared loss have no bound of their own.",
+    example="n = 2, points 1 and 1; one becomes 100: the mean moves by 49.5.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Appendix B.1, paragraph 5, sentence 1",
+    anchor="f9b088b86422",
 )
 def one_point_changed(effort: Effort) -> Outcome:
     """Replacing one of n points moves the supremum by B/n at most, B the range of the loss."""
@@ -86,9 +97,21 @@ def one_point_changed(effort: Effort) -> Outcome:
     gaussian = Setting.of(IsotropicGaussian(1), UniformLabels(1), n)
     bound = mcdiarmid_gap(gaussian, RiskSetting.of(LINEAR, gaussian), theorem_3(gaussian))
     return Outcome.of(
-        equal("largest change over all sign patterns", change, range_ / n, 1e-12),
-        at_least("change by a point of size 100", far, 40 * range_ / n),
-        equal("McDiarmid valid for Gaussian x, linear loss", bound.valid, False, 0),
+        equal(
+            "largest change over all sign patterns",
+            change,
+            range_ / n,
+            1e-12,
+            bears=Bears.CONDITION,
+        ),
+        at_least("change by a point of size 100", far, 40 * range_ / n, bears=Bears.REFUTES),
+        equal(
+            "McDiarmid valid for Gaussian x, linear loss",
+            bound.valid,
+            False,
+            0,
+            bears=Bears.CONTROL,
+        ),
     )
 
 
@@ -113,6 +136,14 @@ def excess_risk(world: Scenario, problem: Problem, Z: Array) -> float:
     "labels.",
     refuted_by="Gap and excess that agree.",
     correct="That difference is the generalisation gap; excess <= gap + Lhat(Z*) - L(Z*).",
+    why="Training loss minus population risk is the generalisation gap; the excess is measured "
+    "from the least population risk.",
+    example="x = +-1, y = 1, linear loss: the excess is 0 for every Z, the gap of the minimiser is "
+    "|mean of x|.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Appendix B.1, paragraph 4, sentence 1",
+    anchor="e366ef05215b",
 )
 def gap_and_excess(effort: Effort) -> Outcome:
     """The difference of training and population risk is the generalisation gap, not the excess."""
@@ -127,10 +158,21 @@ def gap_and_excess(effort: Effort) -> Outcome:
     ones = flat.sample(50, effort.rng).problem("linear")
     Z_flat = ball.linear_minimiser(ones.gradient(np.zeros((4, 4))))
     return Outcome.of(
-        at_least("gap where nothing can be learnt", generalisation_gap(flat, ones, Z_flat), 0.01),
-        equal("excess there", excess_risk(flat, ones, Z_flat), 0.0, 1e-12),
-        at_most("excess against gap plus the deviation at Z*", excess, gap + other, 1e-12),
-        different("gap against excess, planted labels", gap, excess, 1e-6),
+        at_least(
+            "gap where nothing can be learnt",
+            generalisation_gap(flat, ones, Z_flat),
+            0.01,
+            bears=Bears.REFUTES,
+        ),
+        equal("excess there", excess_risk(flat, ones, Z_flat), 0.0, 1e-12, bears=Bears.REFUTES),
+        at_most(
+            "excess against gap plus the deviation at Z*, as Appendix B begins",
+            excess,
+            gap + other,
+            1e-12,
+            bears=Bears.MEANT,
+        ),
+        different("gap against excess, planted labels", gap, excess, 1e-6, bears=Bears.REFUTES),
     )
 
 
@@ -161,15 +203,27 @@ def any_label_law(effort: Effort) -> Outcome:
         world = Scenario(RademacherVectors(3), Planted(5, 0.5), seen)
         expected = expected_empirical_risk(world, Z, seen.probabilities)
         risk = population_risk(world, LINEAR, Z).value
-        facts.append(equal(f"expected empirical risk, {name} labels", expected, risk, 1e-12))
+        facts.append(
+            equal(
+                f"expected empirical risk, {name} labels",
+                expected,
+                risk,
+                1e-12,
+                bears=Bears.SUPPORTS,
+            )
+        )
     other = expected_empirical_risk(world, Z, UniformLabels(5).probabilities)
-    facts.append(different("the same with the law of the labels forgotten", other, risk, 1e-6))
+    facts.append(
+        different(
+            "the same with the law of the labels forgotten", other, risk, 1e-6, bears=Bears.CONTROL
+        )
+    )
     return Outcome.of(*facts)
 
 
 # Symmetrising the triples (x, y, l) at once; the paper does it twice and has 4.
 SYMMETRISATION = 2.0
-SYMMETRISATION_PRINTED = 4.0
+SYMMETRISATION_PRINTED = QUOTED["symmetrisation"].numbers[0]
 
 
 def predictor_class(radius: float, rng: np.random.Generator) -> Array:
@@ -199,6 +253,14 @@ def loss_average(world: Atoms, name: str, Z: Array, n: int) -> float:
     refuted_by="A deviation above two averages.",
     correct="Two suffice: symmetrise the triples (x, y, l) at once, so 2 C R_n in place of 4 C "
     "R_n.",
+    why="The triples (x, y, l) are independent and may be exchanged at once; the paper exchanges "
+    "labels and points one after the other.",
+    example="n = 1, x = +-1, predictors x and -x with the linear loss: the deviation is 1 and so "
+    "is the average.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.2, line 13 of the formulas",
+    anchor="469af5c0fb26",
 )
 def symmetrisation(effort: Effort) -> Outcome:
     """Over every sample of a small world E sup (L - Lhat) <= 2 Rad, where the paper has 4."""
@@ -207,11 +269,22 @@ def symmetrisation(effort: Effort) -> Outcome:
         deviation = expected_deviation(small_world(), LOSSES[name], Z, n)
         average = loss_average(atoms(small_world()), name, Z, n)
         facts.append(
-            at_most(f"E sup (L - Lhat), {name}", deviation, SYMMETRISATION * average, 1e-12)
+            at_most(
+                f"E sup (L - Lhat), {name}",
+                deviation,
+                SYMMETRISATION * average,
+                1e-12,
+                bears=Bears.REPAIRED,
+            )
         )
-        facts.append(at_least(f"against half of it, {name}", deviation, average / 2))
+        facts.append(
+            at_least(f"against half of it, {name}", deviation, average / 2, bears=Bears.CONTROL)
+        )
         claimed = SYMMETRISATION_PRINTED * average
-        facts.append(at_least(f"claimed over exact, {name}", claimed / deviation, 2.0))
+        facts.append(at_most(f"against four, {name}", deviation, claimed, bears=Bears.SUPPORTS))
+        facts.append(
+            at_least(f"claimed over exact, {name}", claimed / deviation, 2.0, bears=Bears.SLACK)
+        )
     return Outcome.of(*facts)
 
 
@@ -235,11 +308,68 @@ def contraction(effort: Effort) -> Outcome:
             loss_average(world, name, Z, n),
             LOSSES[name].lipschitz(1.5, 1.0) * predictions,
             1e-12,
+            bears=Bears.SUPPORTS,
         )
         for name in ("absolute", "logistic", "hinge", "squared", "squared_hinge")
     ]
     linear = loss_average(world, "linear", Z, n)
-    return Outcome.of(equal("average of the linear loss", linear, predictions, 1e-12), *facts)
+    return Outcome.of(
+        equal("average of the linear loss", linear, predictions, 1e-12, bears=Bears.SUPPORTS),
+        *facts,
+    )
+
+
+LABEL_LOSSES = ("squared", "logistic")  # of the first and of the second label
+
+
+def label_wise_losses(world: Atoms, Z: Array) -> Array:
+    """Return the losses of a stack of predictors at each atom, each label with its own loss."""
+    predictions = class_predictions(world, Z)
+    losses = [LOSSES[name] for name in LABEL_LOSSES]
+    first, second = (loss.value(loss.encode(world.y), predictions) for loss in losses)
+    return np.asarray(np.where(world.label == 0, first, second))
+
+
+def class_deviation(world: Atoms, values: Array, n: int) -> float:
+    """Return E max over the rows of `values` (c, k) of mean minus mean over n atoms, exactly."""
+    indices, chances = samples(world.probability, n)
+    means = values @ world.probability
+    return float(chances @ (means[:, None] - values[:, indices].mean(axis=2)).max(axis=0))
+
+
+@Statement(
+    id="B5.1",
+    place="Appendix B.2",
+    says="The analysis allows each label a loss of its own, all of them bounded and C-Lipschitz.",
+    kind=Kind.UPPER_BOUND,
+    verdict=Verdict.HOLDS,
+    how="Every sample and sign pattern of a small world, the squared loss for one label and the "
+    "logistic for the other.",
+    refuted_by="A deviation above four averages, or losses above C times the predictions, C the "
+    "larger constant.",
+)
+def losses_of_the_labels(effort: Effort) -> Outcome:
+    """Both steps hold with the larger of the two Lipschitz constants, not with the smaller."""
+    n, Z = effort.pick(3, 4), predictor_class(1.5, effort.rng)
+    world = atoms(small_world())
+    values = label_wise_losses(world, Z)
+    deviation, average = (f(world, values, n) for f in (class_deviation, class_average))
+    predictions = class_average(world, class_predictions(world, Z), n)
+    squared, logistic = (LOSSES[name].lipschitz(1.5, 1.0) for name in LABEL_LOSSES)
+    return Outcome.of(
+        at_most(
+            "E sup (L - Lhat)",
+            deviation,
+            SYMMETRISATION_PRINTED * average,
+            1e-12,
+            bears=Bears.SUPPORTS,
+        ),
+        at_most(
+            "average of the losses", average, squared * predictions, 1e-12, bears=Bears.SUPPORTS
+        ),
+        at_least("against the smaller C", average, logistic * predictions, bears=Bears.CONTROL),
+        at_least("deviation, not void", deviation, average / 2, bears=Bears.CONTROL),
+    )
 
 
 def squared_perturbations(n: int, s: int) -> float:
@@ -255,7 +385,7 @@ def claimed_squares(n: int, s: int) -> float:
 @Statement(
     id="B6",
     place="Appendix B.2",
-    says="With s labels a point the squared perturbations sum to 2 s^2/n at most.",
+    says="With s labels per point the squared perturbations sum to 2 s^2/n at most.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HOLDS,
     how="The sum for s = 1 to 64, and the largest change by one point.",
@@ -271,11 +401,30 @@ def several_labels_perturbed(effort: Effort) -> Outcome:  # noqa: ARG001
     spread = paper_literal_excess(setting, risk, zero).value / (2 * risk.loss_range)
     expected = math.sqrt(squared_perturbations(n, 4) / 16 * math.log(2 / risk.delta) / 2)
     return Outcome.of(
-        at_most("sum of squares over the claim, largest", max(ratios), 1.0, 1e-12, "rounding"),
-        equal("at s = 1", ratios[0], 1.0, 1e-12),
-        equal("at s = 64, near the blocks' half", ratios[-1], 0.5 * (1 + 1 / 64), 1e-12),
-        equal("spread that follows, s = 4", spread, expected, 1e-12),
-        equal("largest change by a point of s = 4 labels", _point_change(4), 4 / 2, 1e-12),
+        at_most(
+            "sum of squares over the claim, largest",
+            max(ratios),
+            1.0,
+            1e-12,
+            "rounding",
+            bears=Bears.SUPPORTS,
+        ),
+        equal("at s = 1", ratios[0], 1.0, 1e-12, bears=Bears.CONTROL),
+        equal(
+            "at s = 64, near the blocks' half",
+            ratios[-1],
+            0.5 * (1 + 1 / 64),
+            1e-12,
+            bears=Bears.CONTROL,
+        ),
+        equal("spread that follows, s = 4", spread, expected, 1e-12, bears=Bears.CONTROL),
+        equal(
+            "largest change by a point of s = 4 labels",
+            _point_change(4),
+            4 / 2,
+            1e-12,
+            bears=Bears.CONTROL,
+        ),
     )
 
 
@@ -292,7 +441,7 @@ def _point_change(s: int) -> float:
 @Statement(
     id="B7",
     place="Appendix B.2",
-    says="With s labels a point the deviation of the summed risk is at most s times that of one "
+    says="With s labels per point the deviation of the summed risk is at most s times that of one "
     "label.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
@@ -300,6 +449,13 @@ def _point_change(s: int) -> float:
     refuted_by="A deviation at s = 16 above 16 times that at s = 1.",
     correct="True; but the summed deviation grows like sqrt(s) for independent labels, and for "
     "equal ones like s with a constant that falls from 2 to 1 as s goes from 1 to L (d = L).",
+    why="The supremum of a sum is below the sum of the suprema unless one Z attains them all.",
+    example="d = L = 1, independent signs: a sum of s means of n signs is of order sqrt(s/n), not "
+    "s/sqrt(n).",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.2, line 22 of the formulas",
+    anchor="e46f45b43750",
 )
 def supremum_of_a_sum(effort: Effort) -> Outcome:
     """Averaged over s labels the deviation falls, down to s^(-1/2) for independent labels."""
@@ -310,10 +466,16 @@ def supremum_of_a_sum(effort: Effort) -> Outcome:
         for labels in ("all-ones", "signs")
     )
     return Outcome.of(
-        mean_at_most("equal labels, s = 16 against s = 1", same, one["value"]),
-        mean_at_most("independent labels, s = 16 against s = 1", apart, one["value"]),
-        at_least("factor lost, equal labels", one["value"] / same.value, 1.5),
-        at_least("factor lost, independent labels", one["value"] / apart.value, 3.5),
+        mean_at_most(
+            "equal labels, s = 16 against s = 1", same, one["value"], bears=Bears.SUPPORTS
+        ),
+        mean_at_most(
+            "independent labels, s = 16 against s = 1", apart, one["value"], bears=Bears.SUPPORTS
+        ),
+        at_least("factor lost, equal labels", one["value"] / same.value, 1.5, bears=Bears.SLACK),
+        at_least(
+            "factor lost, independent labels", one["value"] / apart.value, 3.5, bears=Bears.SLACK
+        ),
     )
 
 
@@ -331,6 +493,12 @@ def _estimate(row: dict[str, float]) -> Estimate:
     refuted_by="A middle term below the last.",
     correct="The Frobenius norm in the middle must be the spectral norm; as printed the second "
     "inequality points the wrong way.",
+    why="|V|_F is at least |V|_2, so that the second inequality points the wrong way.",
+    example="V = I of size 9: |V|_F = 3, |V|_2 = 1.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.3.1, line 1 of the formulas",
+    anchor="92a4a193a618",
 )
 def hoelder(effort: Effort) -> Outcome:
     """|Z|_tr |V|_F is above radius |V|_2, not below; with |V|_2 throughout the chain holds."""
@@ -342,10 +510,26 @@ def hoelder(effort: Effort) -> Outcome:
     middle = trace.norm(Z) * frobenius.dual_norm(V)
     best = trace.linear_minimiser(-V)
     return Outcome.of(
-        equal("printed middle over its bound, V = I", frobenius.dual_norm(identity), 3.0, 1e-12),
-        at_least("printed middle against its bound", middle, 1.1 * trace.dual_norm(V)),
-        at_most("<Z, V> against |V|_2", float(np.sum(Z * V)), trace.dual_norm(V)),
-        equal("attained", float(np.sum(best * V)), trace.dual_norm(V), 1e-11),
+        equal(
+            "printed middle over its bound, V = I",
+            frobenius.dual_norm(identity),
+            3.0,
+            1e-12,
+            bears=Bears.REFUTES,
+        ),
+        at_least(
+            "printed middle against its bound",
+            middle,
+            1.1 * trace.dual_norm(V),
+            bears=Bears.REFUTES,
+        ),
+        at_most(
+            "<Z, V> against |V|_2, as Appendix B.3.2 has it",
+            float(np.sum(Z * V)),
+            trace.dual_norm(V),
+            bears=Bears.MEANT,
+        ),
+        equal("attained", float(np.sum(best * V)), trace.dual_norm(V), 1e-11, bears=Bears.REPAIRED),
     )
 
 
@@ -371,12 +555,27 @@ def second_moment(effort: Effort) -> Outcome:
     measured = rademacher_averages(law, seen, n, draws=effort.pick(4000, 40_000), rng=effort.rng)
     second = law.moments.second_moment
     return Outcome.of(
-        equal("E|V|_F^2 over n Sigma", float(chances @ norms**2) / (n * second), 1.0, 1e-12),
-        at_most("trace average", exact["trace"], bound),
-        at_most("Frobenius average", exact["frobenius"], bound),
-        at_least("Frobenius average over the bound", exact["frobenius"] / bound, 0.9),
-        mean_equal("measured trace average", measured["trace"], exact["trace"]),
-        mean_equal("measured Frobenius average", measured["frobenius"], exact["frobenius"]),
+        equal(
+            "E|V|_F^2 over n Sigma",
+            float(chances @ norms**2) / (n * second),
+            1.0,
+            1e-12,
+            bears=Bears.SUPPORTS,
+        ),
+        at_most("trace average", exact["trace"], bound, bears=Bears.SUPPORTS),
+        at_most("Frobenius average", exact["frobenius"], bound, bears=Bears.SUPPORTS),
+        at_least(
+            "Frobenius average over the bound", exact["frobenius"] / bound, 0.9, bears=Bears.CONTROL
+        ),
+        mean_equal(
+            "measured trace average", measured["trace"], exact["trace"], bears=Bears.CONTROL
+        ),
+        mean_equal(
+            "measured Frobenius average",
+            measured["frobenius"],
+            exact["frobenius"],
+            bears=Bears.CONTROL,
+        ),
     )
 
 
@@ -390,6 +589,12 @@ def second_moment(effort: Effort) -> Outcome:
     refuted_by="Raw and normalised averages in a ratio other than sqrt(Sigma).",
     correct="An equality for the normalised features, not a bound: R_n(x) = sqrt(Sigma) "
     "R_n(x/sqrt(Sigma)).",
+    why="Dividing x by sqrt(Sigma) is another quantity, not a bound.",
+    example="Sigma = 25: R_n of the raw x is five times the right-hand side.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.3.2, line 2 of the formulas",
+    anchor="9f0d1d0c201d",
 )
 def change_of_normalisation(effort: Effort) -> Outcome:
     """R_n of raw x is sqrt(Sigma) times R_n of x/sqrt(Sigma): no inequality between them."""
@@ -406,7 +611,18 @@ def change_of_normalisation(effort: Effort) -> Outcome:
     )
     scale = math.sqrt(IsotropicGaussian(d, normalised=False).moments.second_moment)
     return Outcome.of(
-        equal("raw over normalised average, same draws", raw / normalised, 5.0, 1e-9),
-        equal("sqrt(Sigma)", scale, 5.0, 1e-12),
-        at_least("R_n against the printed 'upper bound' R_n/sqrt(Sigma)", raw, 4 * raw / scale),
+        equal(
+            "raw over normalised average, same draws",
+            raw / normalised,
+            5.0,
+            1e-9,
+            bears=Bears.MEANT,
+        ),
+        equal("sqrt(Sigma)", scale, 5.0, 1e-12, bears=Bears.CONTROL),
+        at_least(
+            "R_n against the printed 'upper bound' R_n/sqrt(Sigma)",
+            raw,
+            4 * raw / scale,
+            bears=Bears.REFUTES,
+        ),
     )

@@ -13,10 +13,12 @@ from leml_theory import predictions as sharp
 from leml_theory.rademacher import rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk
 from paper_checks.checking import (
+    Bears,
     Effort,
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -26,6 +28,7 @@ from paper_checks.checking import (
     mean_below,
     mean_equal,
 )
+from paper_checks.printed import QUOTED
 from paper_checks.worlds.exact_tails import squared_norm_chance
 from paper_checks.worlds.small import signed_sums
 from simulations import AllOnes, RademacherVectors, RankOne, Scenario, UniformLabels
@@ -33,7 +36,7 @@ from simulations import AllOnes, RademacherVectors, RankOne, Scenario, UniformLa
 Array = NDArray[np.float64]
 
 LINEAR = LOSSES["linear"]
-CLAIMED_CHANCE = 0.75
+CLAIMED_CHANCE = QUOTED["chance"].numbers[0]
 
 
 @Statement(
@@ -63,12 +66,29 @@ def claim_7(effort: Effort) -> Outcome:
     predicted = sharp.frobenius_norm(1.0, 1 / size, n) / n
     return Outcome.of(
         equal(
-            "gap of the solver's minimiser against |v|/n", gap, float(np.linalg.norm(v)) / n, 1e-9
+            "gap of the solver's minimiser against |v|/n",
+            gap,
+            float(np.linalg.norm(v)) / n,
+            1e-9,
+            bears=Bears.SUPPORTS,
         ),
-        equal("its excess risk", risk - minimum_risk(world, LINEAR, ball).lower, 0.0, 1e-12),
-        mean_above("expected gap, times sqrt(n)", average.scaled(math.sqrt(n)), 0.9),
-        mean_equal("expected gap", average, predicted, slack=1e-5),
-        at_least("chance of a gap above sqrt(1/(2n)), n = 100", _chance(size), CLAIMED_CHANCE),
+        equal(
+            "its excess risk",
+            risk - minimum_risk(world, LINEAR, ball).lower,
+            0.0,
+            1e-12,
+            bears=Bears.CONTROL,
+        ),
+        mean_above(
+            "expected gap, times sqrt(n)", average.scaled(math.sqrt(n)), 0.9, bears=Bears.SUPPORTS
+        ),
+        mean_equal("expected gap", average, predicted, slack=1e-5, bears=Bears.CONTROL),
+        at_least(
+            "chance of a gap above sqrt(1/(2n)), n = 100",
+            _chance(size),
+            CLAIMED_CHANCE,
+            bears=Bears.SUPPORTS,
+        ),
         note="A lower bound on the generalisation gap; the excess risk is zero there.",
     )
 
@@ -99,11 +119,33 @@ def closed_form_of_the_minimiser(effort: Effort) -> Outcome:
     printed = printed_minimiser(law.direction, v)
     unit, triple = (TraceBall(r).linear_minimiser(G) for r in (1.0, 3.0))
     return Outcome.of(
-        equal("distance at radius 1", float(np.abs(unit - printed).max()), 0.0, 1e-12),
-        equal("distance at radius 3, times 3", float(np.abs(triple - 3 * printed).max()), 0, 1e-11),
-        different("distance at radius 3, as printed", _distance(triple, printed), 0.0, 1.0),
         equal(
-            "value in the Frobenius ball", -FrobeniusBall(1).dual_norm(G), _inner(G, printed), 1e-10
+            "distance at radius 1",
+            float(np.abs(unit - printed).max()),
+            0.0,
+            1e-12,
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "distance at radius 3, times 3",
+            float(np.abs(triple - 3 * printed).max()),
+            0,
+            1e-11,
+            bears=Bears.SUPPORTS,
+        ),
+        different(
+            "distance at radius 3, as printed",
+            _distance(triple, printed),
+            0.0,
+            1.0,
+            bears=Bears.CONTROL,
+        ),
+        equal(
+            "value in the Frobenius ball",
+            -FrobeniusBall(1).dual_norm(G),
+            _inner(G, printed),
+            1e-10,
+            bears=Bears.SUPPORTS,
         ),
     )
 
@@ -145,10 +187,21 @@ def variance_in_lemma_2(effort: Effort) -> Outcome:
     """E W^2 = 2n(n-1)/L <= 2n^2/L, by enumeration."""
     n = effort.pick(4, 5)
     facts = [
-        equal(f"E W^2, L = {m}", enumerated_variance(n, m, 1), exact_variance(n, m), 1e-10)
+        equal(
+            f"E W^2, L = {m}",
+            enumerated_variance(n, m, 1),
+            exact_variance(n, m),
+            1e-10,
+            bears=Bears.SUPPORTS,
+        )
         for m in (1, 2, 3)
     ]
-    bound = at_most("E W^2 against 2n^2/L, L = 3", exact_variance(n, 3), claimed_variance(n, 3))
+    bound = at_most(
+        "E W^2 against 2n^2/L, L = 3",
+        exact_variance(n, 3),
+        claimed_variance(n, 3),
+        bears=Bears.SUPPORTS,
+    )
     return Outcome.of(*facts, bound)
 
 
@@ -161,6 +214,12 @@ def variance_in_lemma_2(effort: Effort) -> Outcome:
     how="The variances of both over all signs and labels.",
     refuted_by="A minimiser Z with the variance of W.",
     correct="The variance of W.",
+    why="The display computes E W^2; Z is the name of the predictor.",
+    example="n = 1: W = 0 has variance 0, Z = -+mu e_l^T has variance 1.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix C.1, paragraph 13, sentence 3",
+    anchor="8efc35404725",
 )
 def name_of_the_variance(effort: Effort) -> Outcome:
     """The variance that is computed is that of W; Z is the minimiser, whose variance is one."""
@@ -172,9 +231,19 @@ def name_of_the_variance(effort: Effort) -> Outcome:
     mean = np.tensordot(chances, Z, axes=1)
     spread = float(chances @ np.square(Z - mean).sum(axis=(1, 2)))
     return Outcome.of(
-        different("variance of Z against E W^2", spread, exact_variance(n, n_labels), 1.0),
+        different(
+            "variance of Z against E W^2",
+            spread,
+            exact_variance(n, n_labels),
+            1.0,
+            bears=Bears.REFUTES,
+        ),
         equal(
-            "variance of W", enumerated_variance(n, n_labels, 1), exact_variance(n, n_labels), 1e-10
+            "variance of W",
+            enumerated_variance(n, n_labels, 1),
+            exact_variance(n, n_labels),
+            1e-10,
+            bears=Bears.MEANT,
         ),
     )
 
@@ -192,7 +261,7 @@ def cantelli_chance(n_labels: float) -> float:
 @Statement(
     id="C4",
     place="Lemma 2",
-    says="|v|^2 >= n/2 with probability 3/4 at least, whatever L is.",
+    says="|v|^2 >= n/2 with probability 3/4 at least; the lemma names no condition on L.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
     how="Exact probabilities, by convolution over labels, in place of simulation.",
@@ -200,6 +269,14 @@ def cantelli_chance(n_labels: float) -> float:
     correct="L >= 32, which the proof assumes (L > 32 there), or 24 by Cantelli's inequality. By "
     "exact count it holds from L = 6 on for every n tried and fails at L = 5, n = 7 (0.723) and, "
     "for n large, at L <= 4.",
+    why="Chebyshev's inequality gives 3/4 from L = 32 on, which the proof assumes and the lemma "
+    "does not say.",
+    example="L = 1, n without end: |v|^2/n is the square of a standard normal, above 1/2 with "
+    "probability 0.48.",
+    sure=Sure.EXACT,
+    matters=1,
+    where="Appendix C.1, paragraph 11, sentence 1",
+    anchor="94d6f6a7a269",
 )
 def lemma_2(effort: Effort) -> Outcome:
     """Exact chances: below 3/4 for L <= 4 at n = 200 and for L = 5 at n = 7; from L = 6 on not."""
@@ -208,16 +285,43 @@ def lemma_2(effort: Effort) -> Outcome:
     enough = (6,) if effort.quick else (6, 7, 8, 12, 24)
     worst = {m: min(squared_norm_chance(n, m) for n in sizes) for m in (5, *enough)}
     return Outcome.of(
-        at_most("chance at L = 4, n = 200", at_200[3], CLAIMED_CHANCE - 0.005),
-        at_most("chance at L = 1, n = 200", at_200[0], 0.53),
-        at_least("chance at L = 5, n = 200", at_200[4], CLAIMED_CHANCE),
-        at_most("chance at L = 5, n = 7", squared_norm_chance(7, 5), CLAIMED_CHANCE - 0.02),
-        at_least("smallest chance over n, L >= 6", min(worst[m] for m in enough), CLAIMED_CHANCE),
-        at_most("chance at L = 5, smallest over n", worst[5], CLAIMED_CHANCE),
-        equal("Chebyshev reaches 3/4 at L = 32", chebyshev_chance(32), CLAIMED_CHANCE, 1e-12),
-        equal("Cantelli reaches 3/4 at L = 24", cantelli_chance(24), CLAIMED_CHANCE, 1e-12),
+        at_most("chance at L = 4, n = 200", at_200[3], CLAIMED_CHANCE - 0.005, bears=Bears.REFUTES),
+        at_most("chance at L = 1, n = 200", at_200[0], 0.53, bears=Bears.REFUTES),
+        at_least("chance at L = 5, n = 200", at_200[4], CLAIMED_CHANCE, bears=Bears.SUPPORTS),
+        at_most(
+            "chance at L = 5, n = 7",
+            squared_norm_chance(7, 5),
+            CLAIMED_CHANCE - 0.02,
+            bears=Bears.REFUTES,
+        ),
+        at_least(
+            "smallest chance over n, L >= 6",
+            min(worst[m] for m in enough),
+            CLAIMED_CHANCE,
+            bears=Bears.CONDITION,
+        ),
+        at_most("chance at L = 5, smallest over n", worst[5], CLAIMED_CHANCE, bears=Bears.REFUTES),
+        equal(
+            "Chebyshev reaches 3/4 at L = 32",
+            chebyshev_chance(32),
+            CLAIMED_CHANCE,
+            1e-12,
+            bears=Bears.CONDITION,
+        ),
+        equal(
+            "Cantelli reaches 3/4 at L = 24",
+            cantelli_chance(24),
+            CLAIMED_CHANCE,
+            1e-12,
+            bears=Bears.REPAIRED,
+        ),
         # Without end n: |v|^2/n is chi square over L.
-        at_most("chance at L = 4, n without end", chi2.sf(2, 4), CLAIMED_CHANCE - 0.01),
+        at_most(
+            "chance at L = 4, n without end",
+            chi2.sf(2, 4),
+            CLAIMED_CHANCE - 0.01,
+            bears=Bears.REFUTES,
+        ),
     )
 
 
@@ -244,11 +348,24 @@ def tightness_of_both_theorems(effort: Effort) -> Outcome:
     )
     lower = sharp.chi_mean(64)  # |V| is at least the norm of one column, n/L points on average
     return Outcome.of(
-        mean_above("rank one, times sqrt(n)", rank_one.scaled(math.sqrt(n)), 0.85),
-        mean_above("isotropic, d = L = 64, times sqrt(nL)", large.scaled(8e3), 1.5 * lower),
-        mean_below("isotropic, d = L = 64, times sqrt(nL)", large.scaled(8e3), 2.1),
-        mean_above("isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 1.5),
-        mean_below("isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 2.1),
+        mean_above(
+            "rank one, times sqrt(n)", rank_one.scaled(math.sqrt(n)), 0.85, bears=Bears.SUPPORTS
+        ),
+        mean_above(
+            "isotropic, d = L = 64, times sqrt(nL)",
+            large.scaled(8e3),
+            1.5 * lower,
+            bears=Bears.SUPPORTS,
+        ),
+        mean_below(
+            "isotropic, d = L = 64, times sqrt(nL)", large.scaled(8e3), 2.1, bears=Bears.SUPPORTS
+        ),
+        mean_above(
+            "isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 1.5, bears=Bears.SUPPORTS
+        ),
+        mean_below(
+            "isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 2.1, bears=Bears.SUPPORTS
+        ),
         note="The appendix gives no lower bound for Theorem 4, C.2 being about the Frobenius "
         "ball; the rate is attained all the same, the constant c3 sqrt(2) = 129 is 67 times too "
         "large.",

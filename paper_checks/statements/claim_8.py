@@ -19,10 +19,12 @@ from leml_theory.bounds import (
     theorem_3,
 )
 from paper_checks.checking import (
+    Bears,
     Effort,
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -62,6 +64,12 @@ def printed_matrix(X: Array, columns: NDArray[np.int64], n_labels: int, last: in
     how="Both sums in -|X|_F/n, against the empirical risk of the minimiser.",
     refuted_by="The sum to L giving the empirical risk.",
     correct="Sums over i = 1 to n. (X is also the data and, in Theorem 4, their covariance.)",
+    why="The sum is over the training points, of which there are n.",
+    example="n = 3, L = 1: three terms, as printed one.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix C.2, line 12 of the formulas",
+    anchor="7f0048775284",
 )
 def range_of_the_sum(effort: Effort) -> Outcome:
     """Summed to n the matrix gives the empirical risk of the minimiser; summed to L it does not."""
@@ -75,8 +83,20 @@ def range_of_the_sum(effort: Effort) -> Outcome:
         for last in (n, n_labels)
     )
     return Outcome.of(
-        different("-|X|_F/n summed to L, against the risk", printed, problem.risk(Z), 0.01),
-        equal("-|X|_F/n summed to n, against the risk", whole, problem.risk(Z), 1e-12),
+        different(
+            "-|X|_F/n summed to L, against the risk",
+            printed,
+            problem.risk(Z),
+            0.01,
+            bears=Bears.REFUTES,
+        ),
+        equal(
+            "-|X|_F/n summed to n, against the risk",
+            whole,
+            problem.risk(Z),
+            1e-12,
+            bears=Bears.MEANT,
+        ),
         note="X stands for three things: the data, its covariance and this sum.",
     )
 
@@ -95,6 +115,12 @@ def printed_proxy(d: int) -> float:
     how="All 2^d vectors: the eta^2 asked for at many v.",
     refuted_by="An eta^2 asked for above 2/d, or the smallest one other than 1/d.",
     correct="eta^2 = 1/d, since cosh t <= exp(t^2/2), and no less: it is the variance.",
+    why="cosh t <= exp(t^2/2), and the proof uses exp(t^2).",
+    example="t = 1: cosh 1 = 1.543, exp(1/2) = 1.649, exp(1) = 2.718.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix C.2, paragraph 7, sentence 2",
+    anchor="9faccecd741a",
 )
 def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
     """As cosh t <= exp(t^2/2), 1/d does, and no less: 2/d is twice the smallest."""
@@ -108,22 +134,49 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
     ]
     proxy = RademacherVectors(d).moments.proxy
     return Outcome.of(
-        at_most("eta^2 asked for, largest over v, against 2/d", max(needed), printed_proxy(d)),
-        equal("the same against 1/d", max(needed), 1 / d, 1e-6, "next term, of order |v|^2"),
-        equal("printed over smallest proxy", printed_proxy(d) / (proxy or math.nan), 2.0, 1e-12),
+        at_most(
+            "eta^2 asked for, largest over v, against 2/d",
+            max(needed),
+            printed_proxy(d),
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "the same against 1/d",
+            max(needed),
+            1 / d,
+            1e-6,
+            "next term, of order |v|^2",
+            bears=Bears.REPAIRED,
+        ),
+        equal(
+            "printed over smallest proxy",
+            printed_proxy(d) / (proxy or math.nan),
+            2.0,
+            1e-12,
+            bears=Bears.SLACK,
+        ),
     )
 
 
 @Statement(
     id="C7",
     place="Lemma 3",
-    says="|X|_F^2 >= n/2 with probability 3/4 at least, whatever d and L are; E W^2 <= 2n^2/(Ld).",
+    says="|X|_F^2 >= n/2 with probability 3/4 at least, with no condition on d and L in the lemma; "
+    "E W^2 <= 2n^2/(Ld).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
     how="Exact probabilities by convolution; the variance by enumeration.",
     refuted_by="A probability of 3/4 at d = L = 1 or 2, or below 3/4 at L d = 6.",
     correct="L d >= 32, which the proof assumes (L d > 32 there); by exact count it holds from L d "
     "= 6 on for every n tried, and fails at L d <= 5 for some n. The variance is 2n(n-1)/(Ld).",
+    why="Chebyshev's inequality gives 3/4 from L d = 32 on, which the proof assumes and the lemma "
+    "does not say.",
+    example="L = d = 1, n without end: |X|_F^2/n is the square of a standard normal, above 1/2 "
+    "with probability 0.48.",
+    sure=Sure.EXACT,
+    matters=1,
+    where="Appendix C.2, paragraph 12, sentence 1",
+    anchor="015ecc784d90",
 )
 def lemma_3(effort: Effort) -> Outcome:
     """Exact chances at n = 200, d = L: 0.52 at 1, 0.74 at 2; from L d = 6 on they are above 3/4."""
@@ -133,15 +186,30 @@ def lemma_3(effort: Effort) -> Outcome:
     small = effort.pick(3, 4)
     variances = [enumerated_variance(small, m, d) / exact_variance(small, m, d) for m, d in _SHAPES]
     return Outcome.of(
-        at_most("chance at L = d = 1", chances[1], 0.6),
-        at_most("chance at L = d = 2", chances[2], CLAIMED_CHANCE - 0.005),
-        at_least("chance at L = d = 4", chances[4], 0.94),
-        at_most("chance at L = 1, d = 5, n = 9", squared_norm_chance(9, 1, 5), 0.748),
-        at_least("chance at L d = 6, smallest over n", six, CLAIMED_CHANCE),
-        at_least("Chebyshev's chance at L d = 32", chebyshev_chance(32), CLAIMED_CHANCE),
-        equal("E W^2 over 2n(n-1)/(Ld), largest", max(variances), 1.0, 1e-10),
-        equal("the same, smallest", min(variances), 1.0, 1e-10),
-        at_most("E W^2 against 2n^2/(Ld)", exact_variance(5, 2, 3), claimed_variance(5, 2, 3)),
+        at_most("chance at L = d = 1", chances[1], 0.6, bears=Bears.REFUTES),
+        at_most("chance at L = d = 2", chances[2], CLAIMED_CHANCE - 0.005, bears=Bears.REFUTES),
+        at_least("chance at L = d = 4", chances[4], 0.94, bears=Bears.SUPPORTS),
+        at_most(
+            "chance at L = 1, d = 5, n = 9",
+            squared_norm_chance(9, 1, 5),
+            0.748,
+            bears=Bears.REFUTES,
+        ),
+        at_least("chance at L d = 6, smallest over n", six, CLAIMED_CHANCE, bears=Bears.CONDITION),
+        at_least(
+            "Chebyshev's chance at L d = 32",
+            chebyshev_chance(32),
+            CLAIMED_CHANCE,
+            bears=Bears.CONDITION,
+        ),
+        equal("E W^2 over 2n(n-1)/(Ld), largest", max(variances), 1.0, 1e-10, bears=Bears.CONTROL),
+        equal("the same, smallest", min(variances), 1.0, 1e-10, bears=Bears.CONTROL),
+        at_most(
+            "E W^2 against 2n^2/(Ld)",
+            exact_variance(5, 2, 3),
+            claimed_variance(5, 2, 3),
+            bears=Bears.SUPPORTS,
+        ),
     )
 
 
@@ -178,10 +246,19 @@ def _coin(n: int) -> Array:
     how="McDiarmid's second term against the Frobenius lower bound; Bousquet's bound, with d = L "
     "and d = 1; a centred law that is not symmetric.",
     refuted_by="A second term below the Frobenius lower bound, or Bousquet's bound above it.",
-    correct="Needs d >= L, and as stated separates nothing: the second term, with the range 2 "
-    "radius of the loss, is above the Frobenius lower bound at every radius. Bousquet's inequality "
-    "does separate: R_n + sqrt(2t(r^2 sigma_1 P + 2 r R R_n)/n) + r R t/(3n), y x being symmetric "
-    "given the label; risk zero on the ball is not enough for the mean R_n, else it is 2 R_n.",
+    correct="Needs L = O(d) and n >= c L log L, and as stated separates nothing: the second term, "
+    "with the range 2 radius of the loss, is above the Frobenius lower bound at every radius. "
+    "Bousquet's inequality does separate: R_n + sqrt(2t(r^2 sigma_1 P + 2 r R R_n)/n) + r R "
+    "t/(3n), y x being symmetric given the label; risk zero on the ball is not enough for the mean "
+    "R_n, else it is 2 R_n.",
+    why="The linear loss has range 2 radius on the ball, so that the second term of the trace "
+    "bound is as large as the Frobenius lower bound.",
+    example="Radius 1, delta = 1/4: the second term is 2 sqrt(log 4/(2n)) = 1.67/sqrt(n), the "
+    "Frobenius lower bound 0.71/sqrt(n).",
+    sure=Sure.PROVED,
+    matters=3,
+    where="Appendix C.2, line 2 of the formulas",
+    anchor="737089dbcab3",
 )
 def claim_8(effort: Effort) -> Outcome:
     """As stated the trace bound's second term is above the Frobenius lower bound, for any radius.
@@ -206,18 +283,47 @@ def claim_8(effort: Effort) -> Outcome:
     law = RareOutlier(0.01 / 0.99, 1.0, 0.01)
     plain, signed = centred_deviation(law, 20)
     return Outcome.of(
-        at_least("McDiarmid's term over the Frobenius lower bound", stated / lower, 1.0),
-        at_most("Bousquet's bound over it, d = L = 1024", repaired.value / lower, 0.2),
-        at_least("Bousquet's bound over it, d = 1", one.value / lower, 1.0),
-        at_most("chance of a gap above it, d = L = 1, exact", _tail(plain_gap, 400), delta),
-        at_least("chance of a gap above 0.4 of it", _tail(0.4 * plain_gap, 400), delta),
-        equal("trace over Frobenius norm, d = 1", _norm_ratio(V), 1.0, 1e-12),
-        at_least("E sup over R_n, centred but not symmetric", plain / signed, 1.5),
-        at_most("and never above two", plain / signed, 2.0),
-        equal("E x there", law.mean, 0.0, 1e-15),
-        note="The separation is true for d >= L and n of the order of L at least; as stated it is "
-        "not proved, since the range of the linear loss is twice the radius. The mean R_n instead "
-        "of 2 R_n needs y x symmetric given the label.",
+        at_least(
+            "McDiarmid's term over the Frobenius lower bound",
+            stated / lower,
+            1.0,
+            bears=Bears.REFUTES,
+        ),
+        at_most(
+            "Bousquet's bound over it, d = L = 1024",
+            repaired.value / lower,
+            0.2,
+            bears=Bears.CONDITION,
+        ),
+        at_least("Bousquet's bound over it, d = 1", one.value / lower, 1.0, bears=Bears.REFUTES),
+        at_most(
+            "chance of a gap above it, d = L = 1, exact",
+            _tail(plain_gap, 400),
+            delta,
+            bears=Bears.REPAIRED,
+        ),
+        at_least(
+            "chance of a gap above 0.4 of it",
+            _tail(0.4 * plain_gap, 400),
+            delta,
+            bears=Bears.CONTROL,
+        ),
+        equal("trace over Frobenius norm, d = 1", _norm_ratio(V), 1.0, 1e-12, bears=Bears.REFUTES),
+        at_least(
+            "E sup over R_n, centred but not symmetric", plain / signed, 1.5, bears=Bears.CONTROL
+        ),
+        at_most("and never above two", plain / signed, 2.0, bears=Bears.CONTROL),
+        equal("E x there", law.mean, 0.0, 1e-15, bears=Bears.CONTROL),
+        equal(
+            "trace over Frobenius norm, n = 1",
+            _norm_ratio(RademacherVectors(8).signed_sums(np.eye(8, dtype=int)[0], effort.rng)),
+            1.0,
+            1e-12,
+            bears=Bears.REFUTES,
+        ),
+        note="The separation is true for d >= L and n >= c L log L; as stated it is not proved, "
+        "since the range of the linear loss is twice the radius. The mean R_n instead of 2 R_n "
+        "needs y x symmetric given the label.",
     )
 
 

@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from leml_solver.algorithms import CPLST, compress, cplst, low_rank_least_squares
 from paper_checks.checking import (
+    Bears,
     Effort,
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -60,10 +62,18 @@ def best_predictor_of_given_rank(effort: Effort) -> Outcome:
     Z = low_rank_least_squares(data.X, data.Y, data.rank)
     least = least_squared_error(data.X, data.Y, data.rank)
     return Outcome.of(
-        equal("squared error", squared_error(data.X, data.Y, Z), least, 1e-11 * least),
-        at_most("worst residual of all instances over rounding", worst, 1),
-        at_most("rank above k", rank, 0),
-        at_most("undercut by alternating least squares, over rounding", beaten, 1),
+        equal(
+            "squared error",
+            squared_error(data.X, data.Y, Z),
+            least,
+            1e-11 * least,
+            bears=Bears.SUPPORTS,
+        ),
+        at_most("worst residual of all instances over rounding", worst, 1, bears=Bears.SUPPORTS),
+        at_most("rank above k", rank, 0, bears=Bears.SUPPORTS),
+        at_most(
+            "undercut by alternating least squares, over rounding", beaten, 1, bears=Bears.SUPPORTS
+        ),
         note=f"{len(instances)} instances: " + ", ".join(dict.fromkeys(i.name for i in instances)),
     )
 
@@ -103,6 +113,13 @@ def _alternate(data: Instance, rng: np.random.Generator, iterations: int = 60) -
     correct="It is the only minimiser if and only if X has full column rank and sigma_k > "
     "sigma_{k+1} (or sigma_{k+1} = 0) for M. Zero singular values of X must be left out; then it "
     "is the minimiser of least norm, given M_k.",
+    why="Directions outside the row space of X change nothing in X Z, tied singular values leave "
+    "the truncation open, and zero singular values cannot be inverted.",
+    example="X = (1 0), Y = 1, k = 1: Z = (1, t)^T is a minimiser for every t.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, paragraph 4, sentence 1",
+    anchor="92e218a6924b",
 )
 def when_the_minimiser_is_unique(effort: Effort) -> Outcome:
     """Unique with full column rank and a gap; without either, another minimiser is exhibited."""
@@ -117,25 +134,55 @@ def when_the_minimiser_is_unique(effort: Effort) -> Outcome:
     size = float(np.linalg.norm(Z))
     thin = float(np.linalg.norm(_thin_svd_predictor(flat)) / np.linalg.norm(flat_Z))
     return Outcome.of(
-        equal("distance of two minimisers, clear gap", np.linalg.norm(Z - other), 0, 1e-9 * size),
+        equal(
+            "distance of two minimisers, clear gap",
+            np.linalg.norm(Z - other),
+            0,
+            1e-9 * size,
+            bears=Bears.CONDITION,
+        ),
         different(
             "distance of two minimisers, rank-deficient X",
             np.linalg.norm(flat_other - flat_Z),
             0.0,
             0.1,
             "the move has length 1",
+            bears=Bears.REFUTES,
         ),
-        equal("their squared errors", _error(flat, flat_other), _error(flat, flat_Z), 1e-9),
-        at_least("norm above the least", np.linalg.norm(flat_other), np.linalg.norm(flat_Z)),
+        equal(
+            "their squared errors",
+            _error(flat, flat_other),
+            _error(flat, flat_Z),
+            1e-9,
+            bears=Bears.REFUTES,
+        ),
+        at_least(
+            "norm above the least",
+            np.linalg.norm(flat_other),
+            np.linalg.norm(flat_Z),
+            bears=Bears.REPAIRED,
+        ),
         different(
             "distance of two minimisers, tie",
             np.linalg.norm(tie_other - tie_Z),
             0.0,
             1e-3,
             "far above rounding",
+            bears=Bears.REFUTES,
         ),
-        equal("their squared errors", _error(tie, tie_other), _error(tie, tie_Z), 1e-9),
-        at_least("norm with zero singular values inverted, over the least", thin, 1e6),
+        equal(
+            "their squared errors",
+            _error(tie, tie_other),
+            _error(tie, tie_Z),
+            1e-9,
+            bears=Bears.REFUTES,
+        ),
+        at_least(
+            "norm with zero singular values inverted, over the least",
+            thin,
+            1e6,
+            bears=Bears.REFUTES,
+        ),
     )
 
 
@@ -179,6 +226,12 @@ def _thin_svd_predictor(data: Instance) -> Array:
     refuted_by="Equal sides, or a second part that depends on Z.",
     correct="Norms squared: |a + b|^2 = |a|^2 + |b|^2. The minimiser is the same either way, since "
     "the second part does not depend on Z.",
+    why="For orthogonal parts the squares of the norms add up, not the norms.",
+    example="a = (3, 0), b = (0, 4): |a + b| = 5, |a| + |b| = 7.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, line 4 of the formulas",
+    anchor="97cc1227263d",
 )
 def sum_of_norms(effort: Effort) -> Outcome:
     """The norms add only when squared; the minimiser is the same since one part is constant."""
@@ -192,9 +245,23 @@ def sum_of_norms(effort: Effort) -> Outcome:
         whole.append(np.linalg.norm(R))
     a, b, c = (np.array(norms) for norms in (inside, outside, whole))
     return Outcome.of(
-        different("sum of the two norms over the norm", (split_norm(a, b) / c).max(), 1.0, 1e-3),
-        equal("root of the sum of squares over it", (np.hypot(a, b) / c).max(), 1.0, 1e-13),
-        equal("spread of the second norm over Z", np.ptp(b) / b[0], 0.0, 1e-12),
+        different(
+            "sum of the two norms over the norm",
+            (split_norm(a, b) / c).max(),
+            1.0,
+            1e-3,
+            bears=Bears.REFUTES,
+        ),
+        equal(
+            "sum of squares over |Y - XZ|^2, which the claim minimises",
+            (split_norm(a**2, b**2) / c**2).max(),
+            1.0,
+            1e-13,
+            bears=Bears.MEANT,
+        ),
+        equal(
+            "spread of the second norm over Z", np.ptp(b) / b[0], 0.0, 1e-12, bears=Bears.REPAIRED
+        ),
     )
 
 
@@ -227,11 +294,29 @@ def cplst_is_the_same_predictor(effort: Effort) -> Outcome:
     least, size = least_squared_error(data.X, data.Y, 2), float(np.linalg.norm(Z))
     # The Gram matrix squares the singular values: their ratio 4 : 2 costs no digits here.
     return Outcome.of(
-        equal("objective (4)", cplst_objective(data.X, data.Y, found), least, 1e-11 * least),
-        equal("distance of the two predictors", np.linalg.norm(Z - found.Z), 0, 1e-11 * size),
-        equal("distance to the proof's route", np.linalg.norm(Z - printed), 0, 1e-9 * size),
-        at_most("worst distance of all instances over rounding", apart, 1),
-        at_most("worst residual of all instances over rounding", worse, 1),
+        equal(
+            "objective (4)",
+            cplst_objective(data.X, data.Y, found),
+            least,
+            1e-11 * least,
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "distance of the two predictors",
+            np.linalg.norm(Z - found.Z),
+            0,
+            1e-11 * size,
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "distance to the proof's route",
+            np.linalg.norm(Z - printed),
+            0,
+            1e-9 * size,
+            bears=Bears.SUPPORTS,
+        ),
+        at_most("worst distance of all instances over rounding", apart, 1, bears=Bears.SUPPORTS),
+        at_most("worst residual of all instances over rounding", worse, 1, bears=Bears.SUPPORTS),
         note=f"{len(instances)} instances, {sum(r.tied for r in reports)} of them tied.",
     )
 
@@ -268,9 +353,21 @@ def the_objectives_are_one_function(effort: Effort) -> Outcome:
                 cplst_objective(data.X, data.Y, pair) / squared_error(data.X, data.Y, pair.Z)
             )
     return Outcome.of(
-        equal("objective (4) over the squared error, smallest", min(ratios), 1.0, 1e-12),
-        equal("the same, largest", max(ratios), 1.0, 1e-12),
-        different("the same where H^T H = 2.25 I", max(loose, key=lambda r: abs(r - 1)), 1.0, 1e-3),
+        equal(
+            "objective (4) over the squared error, smallest",
+            min(ratios),
+            1.0,
+            1e-12,
+            bears=Bears.SUPPORTS,
+        ),
+        equal("the same, largest", max(ratios), 1.0, 1e-12, bears=Bears.SUPPORTS),
+        different(
+            "the same where H^T H = 2.25 I",
+            max(loose, key=lambda r: abs(r - 1)),
+            1.0,
+            1e-3,
+            bears=Bears.CONTROL,
+        ),
     )
 
 
@@ -284,6 +381,12 @@ def the_objectives_are_one_function(effort: Effort) -> Outcome:
     refuted_by="One predictor in spite of a tie.",
     correct="For sigma_k > sigma_{k+1} (or k at least the rank of M) and k <= L; with a tie they "
     "are two minimisers of one problem.",
+    why="With tied singular values each closed form may pick another of the minimisers.",
+    example="X = Y = I of size 2, k = 1: diag(1, 0) and diag(0, 1) both solve both problems.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, paragraph 7, sentence 1",
+    anchor="dc6d449fb987",
 )
 def ties_separate_the_closed_forms(effort: Effort) -> Outcome:
     """With sigma_k = sigma_{k+1} two right answers to (4) give two predictors; with a gap, one."""
@@ -294,10 +397,29 @@ def ties_separate_the_closed_forms(effort: Effort) -> Outcome:
     values = [cplst_objective(data.X, data.Y, pair) for pair in (found, other)]
     apart = float(np.linalg.norm(found.Z - other.Z))
     return Outcome.of(
-        equal("objective (4) at the other solution", values[1], values[0], 1e-10 * values[0]),
-        different("distance of the two predictors", apart, 0.0, 1e-3, "far above rounding"),
-        equal("tie recognised", report.tied, 1, 0, "exact"),
-        equal("tie seen where there is a gap", clear.tied, 0, 0, "exact"),
+        equal(
+            "objective (4) at the other solution",
+            values[1],
+            values[0],
+            1e-10 * values[0],
+            bears=Bears.REFUTES,
+        ),
+        different(
+            "distance of the two predictors",
+            apart,
+            0.0,
+            1e-3,
+            "far above rounding",
+            bears=Bears.REFUTES,
+        ),
+        at_most(
+            "distance of the two closed forms where there is a gap, over rounding",
+            clear.distance / clear.distance_tolerance,
+            1,
+            bears=Bears.CONDITION,
+        ),
+        equal("tie recognised", report.tied, 1, 0, "exact", bears=Bears.CONTROL),
+        equal("tie seen where there is a gap", clear.tied, 0, 0, "exact", bears=Bears.CONTROL),
         note="; ".join(report.remarks),
     )
 
@@ -318,12 +440,21 @@ def _turned_cplst(data: Instance) -> CPLST:
 @Statement(
     id="F10.3",
     place="Claim 2",
-    says="CPLST as Chen and Lin (2012) define it is a special case of Equation (1).",
+    says="CPLST as Chen and Lin (2012) define it, whose labels are centred, is a special case of "
+    "Equation (1).",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     how="Fit with and without centring the labels, on labels with and without a mean.",
     refuted_by="Equal predictions on labels that are not centred.",
     correct="For labels whose mean has been subtracted, as the original method does.",
+    why="The original method subtracts the mean of the labels before it fits; Equation (4) does "
+    "not.",
+    example="X = (1, -1)^T, Y = (1, 1)^T: Equation (3) predicts 0, the original method the mean, "
+    "1.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, paragraph 6, sentence 1",
+    anchor="8897159fcedb",
 )
 def the_original_centres_the_labels(effort: Effort) -> Outcome:
     """Centring changes predictions and error unless the labels are centred already."""
@@ -338,9 +469,18 @@ def the_original_centres_the_labels(effort: Effort) -> Outcome:
             0.0,
             0.1,
             "the labels' mean is three deviations",
+            bears=Bears.REFUTES,
         ),
-        at_least("share of the squared error that centring saves", gained, 0.1),
-        equal("shift of predictions, centred labels", near.centring_shift, 0.0, 1e-12),
+        at_least(
+            "share of the squared error that centring saves", gained, 0.1, bears=Bears.REFUTES
+        ),
+        equal(
+            "shift of predictions, centred labels",
+            near.centring_shift,
+            0.0,
+            1e-12,
+            bears=Bears.CONDITION,
+        ),
     )
 
 
@@ -353,6 +493,13 @@ def the_original_centres_the_labels(effort: Effort) -> Outcome:
     how="Form the printed products: their shapes, and where d equals the rank, their values.",
     refuted_by="Printed products that conform and minimise.",
     correct="V_X S^-1, and U_k S_k V_k^T.",
+    why="V_X is d x r, so that V_X^T cannot stand before an r x r matrix unless d = r.",
+    example="X = (3 4): V_X = (0.6, 0.8)^T is 2 x 1, S = 5; V_X/5 is 2 x 1 as it must be, V_X^T/5 "
+    "is 1 x 2.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, line 17 of the formulas",
+    anchor="f9a76f8f0867",
 )
 def transposes_in_the_proof(effort: Effort) -> Outcome:
     """The printed products do not conform, or where they do by chance, are not minimisers."""
@@ -373,20 +520,42 @@ def transposes_in_the_proof(effort: Effort) -> Outcome:
             0,
             0,
             "exact",
+            bears=Bears.REFUTES,
         ),
-        different("squared error as printed, over the least", printed / least, 1.0, 1e-6),
-        equal("squared error with V_X, over the least", correct / least, 1.0, 1e-11),
+        different(
+            "squared error as printed, over the least",
+            printed / least,
+            1.0,
+            1e-6,
+            bears=Bears.REFUTES,
+        ),
+        equal(
+            "squared error with V_X, over the least",
+            correct / least,
+            1.0,
+            1e-11,
+            bears=Bears.REPAIRED,
+        ),
+        equal(
+            "X^+ as V_X S^-1 U_X^T, a few lines above: its error",
+            np.linalg.norm(problem.predictor(problem.M) - np.linalg.pinv(square.X) @ square.Y),
+            0.0,
+            1e-12 * float(np.linalg.norm(square.Y)),
+            bears=Bears.MEANT,
+        ),
         different(
             "truncated SVD with V_k for its transpose",
             np.linalg.norm((P * sigma)[:, :7] @ printed_right_factor(Qt) - problem.M),
             0.0,
             1e-3,
+            bears=Bears.REFUTES,
         ),
         equal(
             "truncated SVD with the transpose",
             np.linalg.norm((P * sigma) @ Qt - problem.M),
             0.0,
             1e-12 * sigma.sum(),
+            bears=Bears.REPAIRED,
         ),
     )
 

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from leml_theory.rademacher import spectral_norms
 from paper_checks.checking import (
+    Bears,
     Effort,
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -64,6 +66,12 @@ LABEL_LAWS = {
     how="Law of total expectation over all signs, labels and points, with one event and with two.",
     refuted_by="The printed split equal to E|V|^2.",
     correct="E_max throughout; p = min p_l; the expectation is a number and needs no norm.",
+    why="The law of total expectation needs one event and its complement.",
+    example="If E_min were certain and E_max had probability 1/2, the weights would add up to 3/2.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.4, line 2 of the formulas",
+    anchor="2dfab6788a75",
 )
 def event_names(effort: Effort) -> Outcome:  # noqa: ARG001
     """The law of total expectation needs one event and its complement; E_min is neither.
@@ -81,9 +89,27 @@ def event_names(effort: Effort) -> Outcome:  # noqa: ARG001
     share, other = float(chances @ often), float(chances @ least)
     probabilities = LABEL_LAWS["Zipf 1, L = 100"]
     return Outcome.of(
-        equal("both terms with E_max", inside * share + outside * (1 - share), whole, 1e-12),
-        different("with P[E_min] as printed", inside * other + outside * (1 - share), whole, 0.1),
-        equal("p as the smallest p_l", float(probabilities.min()), probabilities[-1], 0),
+        equal(
+            "both terms with E_max",
+            inside * share + outside * (1 - share),
+            whole,
+            1e-12,
+            bears=Bears.MEANT,
+        ),
+        different(
+            "with P[E_min] as printed",
+            inside * other + outside * (1 - share),
+            whole,
+            0.1,
+            bears=Bears.REFUTES,
+        ),
+        equal(
+            "p as the smallest p_l",
+            float(probabilities.min()),
+            probabilities[-1],
+            0,
+            bears=Bears.CONTROL,
+        ),
         note="Also: the index under min is l, and the root is that of a number, not of a norm.",
     )
 
@@ -106,6 +132,13 @@ def probability_of_the_event(n: int) -> float:
     how="P[E_max] for five labels, exactly.",
     refuted_by="A probability of an event that is itself random.",
     correct="P[E_max] >= 1 - delta, with nothing before it.",
+    why="The probability of an event is a number, with nothing random left in it.",
+    example="'With probability 0.9, heads has probability 1/2' says no more than that heads has "
+    "probability 1/2.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.4, paragraph 2, sentence 1",
+    anchor="849bfb517362",
 )
 def doubled_probability(effort: Effort) -> Outcome:  # noqa: ARG001
     """P[E_max] >= 1 - delta is true or false, never 'with probability 1 - delta'."""
@@ -115,9 +148,13 @@ def doubled_probability(effort: Effort) -> Outcome:  # noqa: ARG001
     always = float(chance >= 1 - delta)
     union = 1 - largest_count_tail(n, np.full(5, 0.2))
     return Outcome.of(
-        different("chance that P[E_max] >= 1 - delta", always, 1 - delta, 0.05),
-        at_least("P[E_max], exact", chance, 1 - delta),
-        at_least("P[E_max] against the union bound", chance, union, 1e-9, "rounding"),
+        different(
+            "chance that P[E_max] >= 1 - delta", always, 1 - delta, 0.05, bears=Bears.REFUTES
+        ),
+        at_least("P[E_max], exact", chance, 1 - delta, bears=Bears.MEANT),
+        at_least(
+            "P[E_max] against the union bound", chance, union, 1e-9, "rounding", bears=Bears.CONTROL
+        ),
     )
 
 
@@ -133,6 +170,14 @@ def doubled_probability(effort: Effort) -> Outcome:  # noqa: ARG001
     refuted_by="A tail above delta at either n.",
     correct="n >= (3/P) log(L/delta), P the largest probability: every count is dominated by "
     "Bin(n, P).",
+    why="The proof takes Hoeffding's inequality for the rarest label; every count is dominated by "
+    "one of probability P, for which Chernoff's does.",
+    example="200 uniform labels, delta = 0.05: 20,000 log 4,000 = 165,881 points, against 600 log "
+    "4,000 = 4,977.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Appendix B.4, paragraph 2, sentence 1",
+    anchor="849bfb517362",
 )
 def points_for_lemma_1(effort: Effort) -> Outcome:
     """Lemma 1's n suffices, and so does (3/P) log(L/delta), up to thousands of times smaller."""
@@ -141,21 +186,47 @@ def points_for_lemma_1(effort: Effort) -> Outcome:
         paper, repaired = paper_points(law, delta), repaired_points(law, delta)
         tails = largest_count_tails(np.arange(float(repaired), effort.pick(2, 4) * repaired), law)
         facts += [
-            at_most(f"tail at the lemma's n, {name}", largest_count_tail(paper, law), delta),
-            at_most(f"largest tail from (3/P) log(L/delta) on, {name}", tails.max(), delta),
-            at_least(f"lemma's n over the repaired one, {name}", paper / repaired, 1.2),
+            at_most(
+                f"tail at the lemma's n, {name}",
+                largest_count_tail(paper, law),
+                delta,
+                bears=Bears.SUPPORTS,
+            ),
+            at_most(
+                f"largest tail from (3/P) log(L/delta) on, {name}",
+                tails.max(),
+                delta,
+                bears=Bears.REPAIRED,
+            ),
+            at_least(
+                f"lemma's n over the repaired one, {name}", paper / repaired, 1.2, bears=Bears.SLACK
+            ),
         ]
     uniform = LABEL_LAWS["uniform, L = 200"]
     needed = exact_points(uniform, delta, 5000)
     lead = at_least(
-        "lemma's n over the exact need, uniform, L = 200", paper_points(uniform, delta) / needed, 50
+        "lemma's n over the exact need, uniform, L = 200",
+        paper_points(uniform, delta) / needed,
+        50,
+        bears=Bears.SLACK,
     )
     half = largest_count_tail(repaired_points(uniform, delta) // 2, uniform)
     return Outcome.of(
         lead,
-        equal("lemma's n, uniform, L = 200", paper_points(uniform, delta), 165_881, 0),
-        at_most("exact need against the repaired n", needed, repaired_points(uniform, delta)),
-        at_least("tail at half of the repaired n", half, delta),
+        equal(
+            "lemma's n, uniform, L = 200",
+            paper_points(uniform, delta),
+            165_881,
+            0,
+            bears=Bears.CONTROL,
+        ),
+        at_most(
+            "exact need against the repaired n",
+            needed,
+            repaired_points(uniform, delta),
+            bears=Bears.REPAIRED,
+        ),
+        at_least("tail at half of the repaired n", half, delta, bears=Bears.CONTROL),
         *facts,
         note=f"Exact need for 200 uniform labels at delta = 0.05: n = {needed:,}.",
     )
@@ -185,9 +256,21 @@ def conditioning(effort: Effort) -> Outcome:
     rest = n * law.moments.second_moment * float(chances @ ~often)
     bound = _conditional(squares, chances, often) + rest
     return Outcome.of(
-        at_most("E[|V|_2^2 | l], largest over l", max(given[0]), n, 1e-12, "rounding"),
-        equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12),
-        equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12),
-        at_most("E|V|_2^2 against the bound by conditioning", float(chances @ squares), bound),
-        at_least("chance of the complement", float(chances @ ~often), 1e-3),
+        at_most(
+            "E[|V|_2^2 | l], largest over l",
+            max(given[0]),
+            n,
+            1e-12,
+            "rounding",
+            bears=Bears.SUPPORTS,
+        ),
+        equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12, bears=Bears.CONTROL),
+        equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12, bears=Bears.CONTROL),
+        at_most(
+            "E|V|_2^2 against the bound by conditioning",
+            float(chances @ squares),
+            bound,
+            bears=Bears.SUPPORTS,
+        ),
+        at_least("chance of the complement", float(chances @ ~often), 1e-3, bears=Bears.CONTROL),
     )

@@ -9,14 +9,18 @@ from numpy.typing import NDArray
 
 from leml_solver import AlternatingOptions, Problem, Squared, TraceBall, fit_factors, minimise
 from leml_solver.algorithms import low_rank_least_squares
+from paper_checks import printed
 from paper_checks.checking import (
+    Bears,
     Effort,
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
+    count,
     different,
     equal,
 )
@@ -26,8 +30,6 @@ Array = NDArray[np.float64]
 
 # Two bicliques, with 9 and with 4 edges.
 TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.float64)
-PRINTED_INDICES = ("ij", "l")  # the label's index in the formula and in the words around it
-CORRECT_INDICES = ("ij", "j")
 
 
 @Statement(
@@ -36,33 +38,45 @@ CORRECT_INDICES = ("ij", "j")
     says="y_i^j = 1 says that the l-th label is present.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Compare the indices that the formula binds with those the words use.",
-    refuted_by="A formula that binds l.",
-    correct="It says that the j-th label is present.",
+    how="Compare the index that the sentence binds with the one that its words use.",
+    refuted_by="A sentence that binds l.",
+    correct="It says that the j-th label is present; the sentence begins with 'for any j'.",
+    why="The sentence binds j and then speaks of l.",
+    example="y_i^3 = 1: is the third label present, or the l-th?",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2, paragraph 1, sentence 3",
+    anchor="517c0c59e5f2",
 )
 def label_index(effort: Effort) -> Outcome:  # noqa: ARG001
-    """The words speak of an index that the formula does not bind."""
-    unbound = [
-        len(set(words) - set(formula)) for formula, words in (PRINTED_INDICES, CORRECT_INDICES)
-    ]
+    """The words speak of an index that the sentence does not bind."""
+    binding, formula, words = printed.QUOTED["index of a label"].written
+    bound, spoken, used = binding[0], words[0], formula.partition("^")[2][0]
     return Outcome.of(
-        at_least("unbound indices as printed", unbound[0], 1),
-        equal("unbound indices with the j-th label", unbound[1], 0, 0, "exact"),
+        count("the words speak of the bound index", spoken == bound, 0, bears=Bears.REFUTES),
+        count("the formula uses the bound index", used == bound, 1, bears=Bears.MEANT),
     )
 
 
 @Statement(
     id="F6",
     place="Equation (1)",
-    says="lambda weighs the regulariser in Equations (1) and (2); in Section 4 the same letter is "
-    "the radius of the ball.",
+    says="Section 4 analyses Equation (2), but for its rank constraint, as the minimiser over the "
+    "ball r(Z) <= lambda, with the letter that weighs the penalty in Equations (1) and (2).",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.MISPRINT,
+    verdict=Verdict.HIDDEN,
     how="Solve one problem with penalty 2 and with radius 2, and with the radius that the "
     "penalised solution has.",
     refuted_by="Equal predictors for penalty 2 and radius 2.",
-    correct="Two names are needed. The penalised minimiser is the constrained one whose radius is "
-    "its own trace norm.",
+    correct="If the radius is the trace norm of the penalised minimiser: two quantities, which "
+    "need two names.",
+    why="A penalty weight and a radius are different quantities; the two problems have the same "
+    "minimiser only if the radius is the norm of the penalised one.",
+    example="Minimise (z - 3)^2/2: with penalty 2|z| the minimiser is 1, with radius 2 it is 2.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 4, paragraph 4, sentence 2",
+    anchor="6e2498ee58d9",
 )
 def one_letter_for_two_quantities(effort: Effort) -> Outcome:
     """Penalty 2 and radius 2 give different predictors; the trace norm is the link."""
@@ -78,8 +92,22 @@ def one_letter_for_two_quantities(effort: Effort) -> Outcome:
     apart = float(np.linalg.norm(Z - penalised))
     near = float(np.linalg.norm(linked.Z - penalised))
     return Outcome.of(
-        different("distance of the two predictors", apart, 0.0, 10 * room, "certified gaps"),
-        equal("distance with the radius of the penalised one", near, 0.0, room, "certified gaps"),
+        different(
+            "distance of the two predictors",
+            apart,
+            0.0,
+            10 * room,
+            "certified gaps",
+            bears=Bears.REFUTES,
+        ),
+        equal(
+            "distance with the radius of the penalised one",
+            near,
+            0.0,
+            room,
+            "certified gaps",
+            bears=Bears.CONDITION,
+        ),
     )
 
 
@@ -109,9 +137,20 @@ def hardness_by_bicliques(effort: Effort) -> Outcome:
     predicted = float(graph.sum()) - largest_biclique(graph)
     reason = "the weight on non-edges is 1e6, not infinite"
     return Outcome.of(
-        equal("least weighted error, random graph", min(values), predicted, 0.02, reason),
-        equal("least weighted error, two blocks", min(blocks), 4.0, 0.02, reason),
-        equal("worst local minimum, two blocks", max(blocks), 9.0, 0.02, reason),
+        equal(
+            "least weighted error, random graph",
+            min(values),
+            predicted,
+            0.02,
+            reason,
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "least weighted error, two blocks", min(blocks), 4.0, 0.02, reason, bears=Bears.SUPPORTS
+        ),
+        equal(
+            "worst local minimum, two blocks", max(blocks), 9.0, 0.02, reason, bears=Bears.SUPPORTS
+        ),
         note="NP-hardness is by citation (Gillis and Glineur, weighted low-rank approximation); "
         "the check runs its reduction: the best rank-one fit finds the largest biclique.",
     )
@@ -139,6 +178,79 @@ def largest_biclique(adjacency: Array) -> int:
 
 
 @Statement(
+    id="F14",
+    place="Section 2",
+    says="The methods easily extend to labels with more than two values, 1 to C.",
+    kind=Kind.CONSISTENCY,
+    verdict=Verdict.HIDDEN,
+    how="Four classes in four directions of the plane: squared loss on the numbers 1 to 4 with one "
+    "column of Z per label, and on indicators with one column per class; both with the classes "
+    "named in another order.",
+    refuted_by="Predictions from the numbers that do not depend on the order of the names.",
+    correct="With one column of Z for each class of each label (L C in all) and the largest score "
+    "chosen. One column per label, as in Equation (1), takes the names of the classes for numbers.",
+    why="With one column of Z per label, the names 1 to C of the classes are taken for numbers, "
+    "and another order of the names gives another fit.",
+    example="Three points x = -1, 0, 1, a class each. Named 3, 1, 2, the best line predicts 2.5, "
+    "2, 1.5, wrong at x = 0; named 1, 2, 3, the line x + 2 is exact.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 2, paragraph 1, sentence 4",
+    anchor="623fabf4bc06",
+)
+def more_than_two_classes(effort: Effort) -> Outcome:
+    """Class numbers as labels depend on the order of the names; one column per class does not."""
+    classes = effort.rng.integers(4, size=effort.pick(300, 3000))
+    angles = 2 * np.pi * classes / 4 + effort.rng.uniform(-0.3, 0.3, classes.size)
+    X = np.column_stack([np.cos(angles), np.sin(angles), np.ones(classes.size)])
+    order = np.array([2, 1, 0, 3])
+    by_number, by_column = (
+        [rule(X, classes), order.argsort()[rule(X, order[classes])]]
+        for rule in (class_by_number, class_by_column)
+    )
+    return Outcome.of(
+        at_most(
+            "one column per label: share right",
+            np.mean(by_number[0] == classes),
+            0.8,
+            bears=Bears.REFUTES,
+        ),
+        at_least(
+            "one column per label: share changed by other names",
+            np.mean(by_number[0] != by_number[1]),
+            0.1,
+            bears=Bears.REFUTES,
+        ),
+        equal(
+            "one column per class: share right",
+            np.mean(by_column[0] == classes),
+            1.0,
+            0.0,
+            "the sectors do not overlap",
+            bears=Bears.CONDITION,
+        ),
+        count(
+            "one column per class: points changed by other names",
+            int(np.sum(by_column[0] != by_column[1])),
+            0,
+            bears=Bears.CONDITION,
+        ),
+    )
+
+
+def class_by_number(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the classes that least squares on the class numbers 1 to 4 predicts, from 0."""
+    Z = np.linalg.lstsq(X, classes + 1.0, rcond=None)[0]
+    return np.asarray(np.clip(np.rint(X @ Z), 1, 4), dtype=np.int64) - 1
+
+
+def class_by_column(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the classes that least squares on one indicator per class predicts."""
+    Z = low_rank_least_squares(X, np.eye(4)[classes], 3)
+    return np.asarray(np.argmax(X @ Z, axis=1))
+
+
+@Statement(
     id="F12",
     place="Section 2.1",
     says="The squared loss is |y - f|^2, and in Table 1 half of it.",
@@ -148,6 +260,12 @@ def largest_biclique(adjacency: Array) -> int:
     "1.",
     refuted_by="A gradient (12) that belongs to |y - f|^2.",
     correct="Equations (12) and (13) belong to |y - f|^2 / 2; without the half, lambda doubles.",
+    why="Two losses that differ by a factor of two share one lambda.",
+    example="x = y = 1, penalty z^2/2: (z - 1)^2 gives z = 2/3, (z - 1)^2/2 gives z = 1/2.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 2.1, paragraph 1, sentence 1",
+    anchor="5ae32bd55f6b",
 )
 def one_half_or_not(effort: Effort) -> Outcome:
     """Equation (12) is the gradient of half the squared error; the penalty halves with it."""
@@ -164,16 +282,36 @@ def one_half_or_not(effort: Effort) -> Outcome:
     size = float(np.linalg.norm(Z))
     reason = "alternating minimisation to the rounding limit"
     return Outcome.of(
-        equal("slope (12) over that of half the squared error", slope / with_half, 1.0, 1e-10),
-        equal("slope (12) over that of the squared error", slope / without, 0.5, 1e-10),
+        equal(
+            "slope (12) over that of half the squared error",
+            slope / with_half,
+            1.0,
+            1e-10,
+            bears=Bears.MEANT,
+        ),
+        equal(
+            "slope (12) over that of the squared error",
+            slope / without,
+            0.5,
+            1e-10,
+            bears=Bears.REFUTES,
+        ),
         equal(
             "penalty 2 without 1/2 against penalty 1 with it",
             np.linalg.norm(Z - doubled),
             0.0,
             1e-5 * size,
             reason,
+            bears=Bears.REPAIRED,
         ),
-        different("penalty 2 in both", np.linalg.norm(Z - other), 0.0, 1e-2 * size, reason),
+        different(
+            "penalty 2 in both",
+            np.linalg.norm(Z - other),
+            0.0,
+            1e-2 * size,
+            reason,
+            bears=Bears.REFUTES,
+        ),
     )
 
 
@@ -205,8 +343,13 @@ def overfitting_without_penalty(effort: Effort) -> Outcome:
     # The logarithm of a ratio has deviation 0.37 at d = 50 (mean 0.6) and 0.25 at d = 3 (mean
     # -0.1): both thresholds are more than five standard errors of 24 draws away.
     return Outcome.of(
-        at_least("excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.2),
-        at_most("the same at d = 3", few, 1.2),
+        at_least(
+            "excess risk of CPLST over that with a penalty, d = 50, n = 60",
+            many,
+            1.2,
+            bears=Bears.SUPPORTS,
+        ),
+        at_most("the same at d = 3", few, 1.2, bears=Bears.SUPPORTS),
     )
 
 

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from leml_solver import LOSSES, AlternatingOptions, FactorResult, TraceBall, fit_factors
 from leml_solver.algorithms import balancing
 from paper_checks.checking import (
+    Bears,
     Effort,
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_least,
     at_most,
@@ -40,6 +42,12 @@ CONVERGED = "alternating minimisation to its rounding limit"
     refuted_by="A factorisation below the trace norm, or a balanced one above it.",
     correct="It is the minimum over factorisations with at least rank(Z) columns, attained by the "
     "balanced one; any other is larger.",
+    why="It is a minimum over factorisations; every unbalanced one is larger.",
+    example="1 = 2 x (1/2): (4 + 1/4)/2 = 2.125, the trace norm is 1.",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 3, paragraph 1, sentence 5",
+    anchor="9aa332d5cce8",
 )
 def trace_norm_of_factors(effort: Effort) -> Outcome:
     """Half the squared norms is the trace norm for the best factorisation only."""
@@ -54,13 +62,33 @@ def trace_norm_of_factors(effort: Effort) -> Outcome:
     T, S = balancing(3 * W, H / 3)
     balanced = half_squares(3 * W @ T, H / 3 @ S)
     return Outcome.of(
-        at_least("median over random factorisations, over the norm", np.median(others), 1.5),
         at_least(
-            "least over random factorisations, over the norm", min(others), 1.0, 1e-12, "rounding"
+            "median over random factorisations, over the norm",
+            np.median(others),
+            1.5,
+            bears=Bears.REFUTES,
         ),
-        equal("balanced factorisation, over the norm", balanced / norm, 1.0, 1e-10),
+        at_least(
+            "least over random factorisations, over the norm",
+            min(others),
+            1.0,
+            1e-12,
+            "rounding",
+            bears=Bears.REPAIRED,
+        ),
+        equal(
+            "balanced factorisation, over the norm",
+            balanced / norm,
+            1.0,
+            1e-10,
+            bears=Bears.CONDITION,
+        ),
         different(
-            "factors 3 W and H / 3, over the norm", half_squares(3 * W, H / 3) / norm, 1.0, 1.0
+            "factors 3 W and H / 3, over the norm",
+            half_squares(3 * W, H / 3) / norm,
+            1.0,
+            1.0,
+            bears=Bears.REFUTES,
         ),
     )
 
@@ -95,16 +123,25 @@ def factored_equals_convex(effort: Effort) -> Outcome:
             value,
             1e-8 * value,
             CONVERGED,
+            bears=Bears.SUPPORTS,
         ),
-        at_most("certified gap", gap, 0.0, 1e-6 * value, CONVERGED),
+        at_most("certified gap", gap, 0.0, 1e-6 * value, CONVERGED, bears=Bears.SUPPORTS),
         equal(
             "k = 2: penalty over trace norm",
             half_squares(few.W, few.H) / norm,
             1.0,
             1e-7,
             CONVERGED,
+            bears=Bears.SUPPORTS,
         ),
-        at_least("k = 2: minimum over the convex one", few.objective / value, 1.0, 1e-9, CONVERGED),
+        at_least(
+            "k = 2: minimum over the convex one",
+            few.objective / value,
+            1.0,
+            1e-9,
+            CONVERGED,
+            bears=Bears.SUPPORTS,
+        ),
     )
 
 
@@ -151,9 +188,18 @@ def convex_in_each_factor(effort: Effort) -> Outcome:
     world = factor_world(effort.rng, SQUARED, penalty=0.1)
     across = float(np.linalg.norm(world.X.T @ np.where(world.seen, world.Y, 0.0), 2))
     return Outcome.of(
-        at_least("least eigenvalue minus the penalty", min(lowest), 0.0, 1e-9, "rounding"),
+        at_least(
+            "least eigenvalue minus the penalty",
+            min(lowest),
+            0.0,
+            1e-9,
+            "rounding",
+            bears=Bears.SUPPORTS,
+        ),
         # At W = H = 0 the joint Hessian has blocks penalty I and -X^T Y: eigenvalues mix them.
-        at_most("least joint eigenvalue at W = H = 0", world.penalty - across, -0.1),
+        at_most(
+            "least joint eigenvalue at W = H = 0", world.penalty - across, -0.1, bears=Bears.CONTROL
+        ),
     )
 
 
@@ -190,12 +236,20 @@ def ends_at_a_stationary_point(effort: Effort) -> Outcome:
     A = factor_world(effort.rng, SQUARED).X @ effort.rng.standard_normal((7, 1)) @ np.ones((1, 2))
     curvatures = np.linalg.eigvalsh(A.T @ A)
     return Outcome.of(
-        equal("gradient at the end over that at the start", max(left), 0.0, 1e-5, CONVERGED),
+        equal(
+            "gradient at the end over that at the start",
+            max(left),
+            0.0,
+            1e-5,
+            CONVERGED,
+            bears=Bears.SUPPORTS,
+        ),
         equal(
             "penalty 0, dependent columns of W: least curvature over largest",
             curvatures[0] / curvatures[1],
             0.0,
             1e-12,
+            bears=Bears.CONTROL,
         ),
     )
 
@@ -209,7 +263,8 @@ def _gradient_norm(world: FactorWorld) -> float:
 @Statement(
     id="A19",
     place="Section 3.2",
-    says="Kernels: with f = Z^T k(x) the same trace norm can be imposed on the coefficients Z.",
+    says="Kernels: with f = Z^T k(x) the same trace norm is imposed on the coefficients Z; here it "
+    "is asked whether a linear kernel gives back the linear method.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     how="Linear kernel against the linear method: predictions with |Z|_tr and with |K^(1/2) Z|_tr "
@@ -217,6 +272,13 @@ def _gradient_norm(world: FactorWorld) -> float:
     refuted_by="Equal predictions with |Z|_tr for a general Gram matrix.",
     correct="The method carried over to kernels has the penalty |K^(1/2) Z|_tr, K the Gram matrix; "
     "on coefficients |Z|_tr is another method, the same only if K is the identity.",
+    why="The weights in feature space are Phi^T Z, whose trace norm is |K^(1/2) Z|_tr.",
+    example="One point x = 2, linear kernel, K = 4: the coefficient z is the weight 2z, whose "
+    "penalty is 2|z| and not |z|.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 3.2, paragraph 7, sentence 5",
+    anchor="fba29e7f5f25",
 )
 def kernel_remark(effort: Effort) -> Outcome:
     """The trace norm of coefficients gives another problem than the linear one, unless K = I."""
@@ -225,14 +287,24 @@ def kernel_remark(effort: Effort) -> Outcome:
     rows = Instance("orthonormal rows", np.linalg.qr(data.X[:5].T)[0].T, data.Y[:5], 3)
     reason = "two fits to their rounding limits"
     return Outcome.of(
-        at_least("change of predictions with |Z|_tr on coefficients", literal, 0.05),
-        equal("change of predictions with |K^(1/2) Z|_tr", corrected, 0.0, 1e-5, reason),
+        at_least(
+            "change of predictions with |Z|_tr on coefficients", literal, 0.05, bears=Bears.REFUTES
+        ),
+        equal(
+            "change of predictions with |K^(1/2) Z|_tr",
+            corrected,
+            0.0,
+            1e-5,
+            reason,
+            bears=Bears.REPAIRED,
+        ),
         equal(
             "change with |Z|_tr where K is the identity",
             _kernel_change(rows, 1.0),
             0.0,
             1e-5,
             reason,
+            bears=Bears.CONDITION,
         ),
     )
 

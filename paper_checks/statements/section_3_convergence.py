@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.checking import Effort, Fact, Kind, Outcome, Statement, Verdict, at_least, equal
+from paper_checks.checking import (
+    Bears,
+    Effort,
+    Fact,
+    Kind,
+    Outcome,
+    Statement,
+    Sure,
+    Verdict,
+    at_least,
+    equal,
+)
 from paper_checks.cplst import least_squared_error
 from paper_checks.statements.claims_1_and_2 import CLEAR_GAP
 from paper_checks.statements.section_2 import soft_threshold
@@ -50,6 +61,14 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
     refuted_by="A random start that ends above the minimum, or a saddle start that leaves.",
     correct="From almost every start (a random one, say). W = 0 and starts orthogonal to a leading "
     "singular vector are never left in exact arithmetic.",
+    why="A start orthogonal to a leading direction stays orthogonal to it, and W = 0 gives H = 0 "
+    "and stays.",
+    example="X = I, Y = diag(2, 1), k = 1, lambda = 0, W = (0, 1)^T: then H = (0, 1)^T and W "
+    "again; the error stays 4, the minimum is 1.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 3, paragraph 3, sentence 2",
+    anchor="094378633c8e",
 )
 def global_minimum_from_random_starts(effort: Effort) -> Outcome:
     """Both cases reach the global minimum from every random start, here over a clear gap."""
@@ -61,9 +80,24 @@ def global_minimum_from_random_starts(effort: Effort) -> Outcome:
             ends.append(factored_objective(alternate(data.X, data.Y, penalty, W, 60)) - least)
         # sigma_3 / sigma_2 = 1/2 and the error shrinks by its square: 60 steps leave rounding.
         name = "orthogonal X" if penalty else "penalty 0"
-        facts.append(equal(f"{name}: worst end above the minimum", max(ends), 0.0, 1e-10 * least))
         facts.append(
-            at_least(f"{name}: best end above it", min(ends), 0.0, 1e-10 * least, "rounding")
+            equal(
+                f"{name}: worst end above the minimum",
+                max(ends),
+                0.0,
+                1e-10 * least,
+                bears=Bears.CONDITION,
+            )
+        )
+        facts.append(
+            at_least(
+                f"{name}: best end above it",
+                min(ends),
+                0.0,
+                1e-10 * least,
+                "rounding",
+                bears=Bears.CONTROL,
+            )
         )
     return Outcome.of(*facts, *saddle_facts(effort))
 
@@ -81,12 +115,23 @@ def saddle_facts(effort: Effort) -> list[Fact]:
         )
         high = saddle_height(Y, penalty)
         facts.append(
-            equal(f"start at a saddle, penalty {penalty:g}: above the minimum", stuck, high, 1e-9)
+            equal(
+                f"start at a saddle, penalty {penalty:g}: above the minimum",
+                stuck,
+                high,
+                1e-9,
+                bears=Bears.REFUTES,
+            )
         )
-        facts.append(equal("the same moved by 1e-6", near, 0.0, 1e-9, "80 iterations"))
+        facts.append(
+            equal("the same moved by 1e-6", near, 0.0, 1e-9, "80 iterations", bears=Bears.CONDITION)
+        )
     zero = factored_objective(alternate(X, Y, PENALTY, np.zeros((4, 2)), 80))
     least = orthogonal_minimum(X, Y, 2, PENALTY)
-    return [*facts, at_least("start at W = 0: above the minimum", zero - least, 1.0)]
+    return [
+        *facts,
+        at_least("start at W = 0: above the minimum", zero - least, 1.0, bears=Bears.REFUTES),
+    ]
 
 
 def saddle_height(Y: Array, penalty: float) -> float:
@@ -99,18 +144,25 @@ def saddle_height(Y: Array, penalty: float) -> float:
 @Statement(
     id="A6",
     place="Section 6",
-    says="Alternating minimisation reaches the global minimum for general X and lambda > 0 as well "
-    "(the paper does not claim it: it leaves the question open).",
+    says="Open question: under which conditions does alternating minimisation reach the global "
+    "minimum?",
     kind=Kind.COUNTEREXAMPLE,
-    verdict=Verdict.FALSE,
+    verdict=Verdict.ANSWERED,
     how="X = diag(1, 3), Y = diag(3, 13/6), lambda = 1, k = 1: values and Hessians of the two "
     "solutions on the axes in closed form, and random starts.",
     refuted_by="A worse solution that is not a strict minimum, or that no start ends in.",
-    correct="It does not. The example has strict local minima of value 4.847 and 5.167, and a good "
-    "part of random starts end in the worse. For diagonal X and Y, a_i = x_i y_i and r = x_2^2 / "
-    "x_1^2, both are strict minima iff (r (a_1 - mu) + mu) a_1 > a_2^2 and ((a_2 - mu)/r + mu) a_2 "
-    "> a_1^2, which exclude each other exactly when mu = 0 or r = 1, the paper's two cases. With k "
-    "= 2 all starts reach the convex minimum.",
+    correct="Not for general X and lambda > 0. The example has strict local minima of value 4.847 "
+    "and 5.167, and a good part of random starts end in the worse. For diagonal X and Y, a_i = x_i "
+    "y_i and r = x_2^2 / x_1^2, both are strict minima iff (r (a_1 - mu) + mu) a_1 > a_2^2 and "
+    "((a_2 - mu)/r + mu) a_2 > a_1^2, which exclude each other exactly when mu = 0 or r = 1, the "
+    "paper's two cases. With k = 2 all starts reach the convex minimum.",
+    why="The paper leaves the question open; outside its two cases strict local minima exist.",
+    example="X = diag(1, 3), Y = diag(3, 13/6), lambda = 1, k = 1: strict minima on both axes, of "
+    "value 4.847 and 5.167.",
+    sure=Sure.PROVED,
+    matters=2,
+    where="Section 6, paragraph 1, sentence 6",
+    anchor="d7a6b098b057",
 )
 def spurious_minimum(effort: Effort) -> Outcome:
     """X = diag(1, 3), penalty 1, k = 1: two strict local minima; many starts miss the better."""
@@ -123,20 +175,46 @@ def spurious_minimum(effort: Effort) -> Outcome:
     wrong = np.abs(ends - values[1]) < 1e-6
     agree = _conditions_agree(effort)
     return Outcome.of(
-        equal("value of the worse local minimum", values[1], 31 / 6, 1e-12),
-        equal("value of the better one", values[0], 2.5 + (13 / 6) ** 2 / 2, 1e-12),
-        at_least("least Hessian eigenvalue at the worse one", lowest[1], 0.1),
-        at_least("least Hessian eigenvalue at the better one", lowest[0], 0.1),
-        at_least("share of random starts that end in the worse one", wrong.mean(), 0.2),
+        equal("value of the worse local minimum", values[1], 31 / 6, 1e-12, bears=Bears.ANSWERS),
+        equal(
+            "value of the better one",
+            values[0],
+            2.5 + (13 / 6) ** 2 / 2,
+            1e-12,
+            bears=Bears.ANSWERS,
+        ),
+        at_least("least Hessian eigenvalue at the worse one", lowest[1], 0.1, bears=Bears.ANSWERS),
+        at_least("least Hessian eigenvalue at the better one", lowest[0], 0.1, bears=Bears.ANSWERS),
+        at_least(
+            "share of random starts that end in the worse one",
+            wrong.mean(),
+            0.2,
+            bears=Bears.ANSWERS,
+        ),
         equal(
             "starts that end in neither",
             (~wrong & (np.abs(ends - values[0]) > 1e-6)).sum(),
             0,
             0,
             "exact",
+            bears=Bears.ANSWERS,
         ),
-        equal("k = 2: value reached by all starts", convex, 19 / 6, 1e-7, "stopped at 1e-13"),
-        equal("random diagonal cases where the closed condition errs", agree, 0, 0, "exact"),
+        equal(
+            "k = 2: value reached by all starts",
+            convex,
+            19 / 6,
+            1e-7,
+            "stopped at 1e-13",
+            bears=Bears.ANSWERS,
+        ),
+        equal(
+            "random diagonal cases where the closed condition errs",
+            agree,
+            0,
+            0,
+            "exact",
+            bears=Bears.ANSWERS,
+        ),
         note=f"{wrong.sum()} of {number} random starts end in the worse minimum.",
     )
 

@@ -16,7 +16,7 @@ from leml_solver.algorithms import (
     Plan,
     as_matrix,
 )
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Verdict, different, equal
+from paper_checks.checking import Bears, Effort, Kind, Outcome, Statement, Verdict, different, equal
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]
@@ -27,7 +27,7 @@ DIFFERENCE = "central differences with step 1e-5: truncation 1e-10, rounding 1e-
 
 
 def _worlds(effort: Effort) -> list[FactorWorld]:
-    """Return one world a loss."""
+    """Return one world per loss."""
     return [factor_world(effort.rng, LOSSES[name]) for name in SMOOTH]
 
 
@@ -42,20 +42,21 @@ def _relative(found: NDArray[Any], expected: NDArray[Any]) -> float:
     says="For fixed W each row of H is a regression on the k features X W of its own points.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HOLDS,
-    how="One update of H by the solver against one ridge regression a label, with missing labels.",
+    how="One update of H by the solver against one ridge regression per label, with missing "
+    "labels.",
     refuted_by="A row that is not the minimiser of its own problem.",
 )
 def rows_of_H_are_independent(effort: Effort) -> Outcome:
     """The solver's H is, row by row, the ridge regression on the label's own points."""
     world = factor_world(effort.rng, SQUARED)
-    H = _updated(world).H
+    H = updated(world).H
     A = world.X @ world.W
     rows = [
         label_regression(A[seen], y[seen], world.penalty)
         for seen, y in zip(world.seen.T, world.Y.T, strict=True)
     ]
     logistic = factor_world(effort.rng, LOSSES["logistic"])
-    left = logistic.label_problem.gradient(_updated(logistic).H)
+    left = logistic.label_problem.gradient(updated(logistic).H)
     start = logistic.label_problem.gradient(logistic.H)
     reason = "conjugate gradients to 1e-13"
     return Outcome.of(
@@ -65,6 +66,7 @@ def rows_of_H_are_independent(effort: Effort) -> Outcome:
             0,
             1e-9,
             reason,
+            bears=Bears.SUPPORTS,
         ),
         equal(
             "logistic: gradient of the rows at the end, over the start",
@@ -72,6 +74,7 @@ def rows_of_H_are_independent(effort: Effort) -> Outcome:
             0.0,
             1e-2,
             "trust-region stopping rule",
+            bears=Bears.SUPPORTS,
         ),
     )
 
@@ -81,7 +84,7 @@ def label_regression(A: Array, y: Array, penalty: float) -> Array:
     return np.asarray(np.linalg.solve(A.T @ A + penalty * np.eye(A.shape[1]), A.T @ y))
 
 
-def _updated(world: FactorWorld, letter: str = "H") -> GeneralLoss:
+def updated(world: FactorWorld, letter: str = "H") -> GeneralLoss:
     """Return the solver's iterate after one thorough update of a factor."""
     problem = world.feature_problem
     options = GeneralOptions(quadratic=world.loss.name == "squared")
@@ -110,13 +113,14 @@ def W_is_one_regression(effort: Effort) -> Outcome:
     world = factor_world(effort.rng, SQUARED)
     w = np.linalg.solve(world.hessian(vec(world.W)), world.design.T @ world.targets)
     return Outcome.of(
-        equal("relative difference of objectives", max(apart), 0.0, 1e-12),
+        equal("relative difference of objectives", max(apart), 0.0, 1e-12, bears=Bears.SUPPORTS),
         equal(
             "relative distance of minimisers",
-            _relative(vec(_updated(world, "W").W), w),
+            _relative(vec(updated(world, "W").W), w),
             0.0,
             1e-8,
             "conjugate gradients to 1e-13",
+            bears=Bears.SUPPORTS,
         ),
     )
 
@@ -137,7 +141,9 @@ def gradient_formula(effort: Effort) -> Outcome:
         w, s = vec(world.W), effort.rng.standard_normal(world.W.size)
         slope = (world.value(w + 1e-5 * s) - world.value(w - 1e-5 * s)) / 2e-5
         errors.append(abs(world.gradient(w) @ s - slope) / np.linalg.norm(world.gradient(w)))
-    return Outcome.of(equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
+    return Outcome.of(
+        equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE, bears=Bears.SUPPORTS)
+    )
 
 
 @Statement(
@@ -159,7 +165,9 @@ def hessian_formula(effort: Effort) -> Outcome:
         )
         slope = (world.gradient(w + step * s) - world.gradient(w - step * s)) / (2 * step)
         errors.append(_relative(world.hessian(w) @ s, slope))
-    return Outcome.of(equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
+    return Outcome.of(
+        equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE, bears=Bears.SUPPORTS)
+    )
 
 
 def _to_the_kink(world: FactorWorld, w: Array, s: Array) -> float:
@@ -187,9 +195,14 @@ def kronecker_identity(effort: Effort) -> Outcome:
             _relative(np.kron(B.T, A) @ vec(S), vec(A @ S @ B)),
             0,
             1e-13,
+            bears=Bears.SUPPORTS,
         ),
         equal(
-            "error of h (x) x = vec(x h^T)", _relative(np.kron(h, x), vec(np.outer(x, h))), 0, 1e-15
+            "error of h (x) x = vec(x h^T)",
+            _relative(np.kron(h, x), vec(np.outer(x, h))),
+            0,
+            1e-15,
+            bears=Bears.SUPPORTS,
         ),
         different(
             "error with rows stacked",
@@ -197,6 +210,7 @@ def kronecker_identity(effort: Effort) -> Outcome:
             0.0,
             0.1,
             "exact",
+            bears=Bears.CONTROL,
         ),
     )
 
@@ -218,7 +232,9 @@ def gradient_by_algorithm_1(effort: Effort) -> Outcome:
         errors.append(
             _relative(vec(problem.gradient(problem.at(world.W))), world.gradient(vec(world.W)))
         )
-    return Outcome.of(equal("worst relative difference", max(errors), 0.0, 1e-12))
+    return Outcome.of(
+        equal("worst relative difference", max(errors), 0.0, 1e-12, bears=Bears.SUPPORTS)
+    )
 
 
 @Statement(
@@ -237,7 +253,9 @@ def hessian_product_by_algorithm_1(effort: Effort) -> Outcome:
         problem, S = world.feature_problem, effort.rng.standard_normal(world.W.shape)
         image = problem.hessian(problem.at(world.W))(S)
         errors.append(_relative(vec(image), world.hessian(vec(world.W)) @ vec(S)))
-    return Outcome.of(equal("worst relative difference", max(errors), 0.0, 1e-12))
+    return Outcome.of(
+        equal("worst relative difference", max(errors), 0.0, 1e-12, bears=Bears.SUPPORTS)
+    )
 
 
 def gradient_12(world: FactorWorld) -> Array:
@@ -272,8 +290,10 @@ def gradient_with_full_labels(effort: Effort) -> Outcome:
     error = _relative(gradient_12(world), world.gradient(vec(world.W)))
     wrong = _relative(gradient_12(missing), missing.gradient(vec(missing.W)))
     return Outcome.of(
-        equal("relative difference", error, 0.0, 1e-12),
-        different("the same with half of the labels missing", wrong, 0.0, 1e-3),
+        equal("relative difference", error, 0.0, 1e-12, bears=Bears.SUPPORTS),
+        different(
+            "the same with half of the labels missing", wrong, 0.0, 1e-3, bears=Bears.CONTROL
+        ),
     )
 
 
@@ -290,7 +310,7 @@ def hessian_with_full_labels(effort: Effort) -> Outcome:
     """Equation (13) is Equation (9) times a vector when every label is seen."""
     world, S = _full(effort), effort.rng.standard_normal((7, 3))
     error = _relative(hessian_product_13(world, S), world.hessian(vec(world.W)) @ vec(S))
-    return Outcome.of(equal("relative difference", error, 0.0, 1e-12))
+    return Outcome.of(equal("relative difference", error, 0.0, 1e-12, bears=Bears.SUPPORTS))
 
 
 @Statement(
@@ -314,6 +334,19 @@ def algorithm_2_solves_the_W_problem(effort: Effort) -> Outcome:
     loss = 0.5 * np.square(world.Y - world.X @ iterate.W @ world.H.T).sum()
     reason = "conjugate gradients to 1e-13"
     return Outcome.of(
-        equal("relative distance to the solution", _relative(vec(iterate.W), w), 0.0, 1e-8, reason),
-        equal("its sum of losses over the sum written out", iterate.loss() / loss, 1.0, 1e-11),
+        equal(
+            "relative distance to the solution",
+            _relative(vec(iterate.W), w),
+            0.0,
+            1e-8,
+            reason,
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "its sum of losses over the sum written out",
+            iterate.loss() / loss,
+            1.0,
+            1e-11,
+            bears=Bears.CONTROL,
+        ),
     )

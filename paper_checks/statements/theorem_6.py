@@ -12,10 +12,12 @@ from leml_theory.bounds import complexity as bounds
 from leml_theory.measurements.averages import slots
 from leml_theory.rademacher import Estimate, rademacher_average
 from paper_checks.checking import (
+    Bears,
     Effort,
     Kind,
     Outcome,
     Statement,
+    Sure,
     Verdict,
     at_most,
     equal,
@@ -54,9 +56,15 @@ def beats_theorem_3(size: int) -> bool:
     how="The bound with its constants beside Theorem 3 and the measured average; where it is "
     "valid.",
     refuted_by="A smaller size at which it beats Theorem 3, or an average above it.",
-    correct="Needs d >= L, n > log(L Sigma/(P d (eta^2 + sigma_1)))/(2 p^2) with p the smallest "
-    "probability, E x = 0 and x normalised; c3 = 91.2 or more, so that it beats Theorem 3 from d = "
-    "L = 16,628 on only.",
+    correct="Needs L = O(d) (d >= L in Appendix B.4), n > log(L Sigma/(P d (eta^2 + sigma_1)))/(2 "
+    "p^2) with p the smallest probability, E x = 0 and x normalised; c3 = 91.2 or more, so that it "
+    "beats Theorem 3 from d = L = 16,628 on only.",
+    why="The proof assumes d >= L, a condition on n and E x = 0, and its constant is 91 or more.",
+    example="n = 1, d = L = 20,000, signs/sqrt(d): R_1 = 1, against 91.2 sqrt(2/20,000) = 0.912.",
+    sure=Sure.EXACT,
+    matters=2,
+    where="Appendix B.4, line 24 of the formulas",
+    anchor="724a1267f46d",
 )
 def theorem_6(effort: Effort) -> Outcome:
     """With its constants Theorem 6 beats Theorem 3 from d = L = 16,628 on, and needs n large."""
@@ -70,14 +78,24 @@ def theorem_6(effort: Effort) -> Outcome:
     wide = paper_route(Setting.of(law, UniformLabels(33), n))
     constant = bounds.paper_constant(16_627)
     first = next(size for size in range(16_600, 16_700) if beats_theorem_3(size))
+    one = paper_route(Setting.of(RademacherVectors(20_000), UniformLabels(20_000), 1))
     return Outcome.of(
-        equal("smallest d = L at which it beats Theorem 3", first, 16_628, 0),
-        equal("beats Theorem 3 at d = L = 10,000", beats_theorem_3(10_000), False, 0),
-        equal("2 c3^2 there", 2 * constant**2, 16_627.52, 0.01, "printed digits"),
-        mean_at_most("average, Zipf labels", average, valid_value(valid)),
-        equal("valid for 100 Zipf-2 labels at n = 10^8", few, False, 0),
-        equal("valid for them at n = 10^10", many, True, 0),
-        equal("valid at d = 32, L = 33", wide.valid, False, 0),
+        at_most("bound at n = 1, where R_n = 1", one.value, 0.95, bears=Bears.REFUTES),
+        equal("smallest d = L at which it beats Theorem 3", first, 16_628, 0, bears=Bears.REPAIRED),
+        equal(
+            "beats Theorem 3 at d = L = 10,000",
+            beats_theorem_3(10_000),
+            False,
+            0,
+            bears=Bears.CONTROL,
+        ),
+        equal(
+            "2 c3^2 there", 2 * constant**2, 16_627.52, 0.01, "printed digits", bears=Bears.CONTROL
+        ),
+        mean_at_most("average, Zipf labels", average, valid_value(valid), bears=Bears.CONDITION),
+        equal("valid for 100 Zipf-2 labels at n = 10^8", few, False, 0, bears=Bears.CONTROL),
+        equal("valid for them at n = 10^10", many, True, 0, bears=Bears.CONTROL),
+        equal("valid at d = 32, L = 33", wide.valid, False, 0, bears=Bears.CONTROL),
     )
 
 
@@ -104,10 +122,16 @@ def one_label_too_often(effort: Effort) -> Outcome:
     low, middle, high = (_in_root_n(law, seen, n, draws, effort.rng) for seen in patterns)
     spiked = sharp.spectral_norm(size, patterns[2].probabilities / size)
     return Outcome.of(
-        mean_below("P = 1/L, over Theorem 3", low, 0.35),
-        mean_above("P = 0.8, over Theorem 3", high, 0.75),
-        mean_equal("P = 0.8, against the spiked-column formula", high, spiked, slack=0.01),
-        mean_above("P = 0.4 against P = 1/L", middle, 1.5 * low.value),
+        mean_below("P = 1/L, over Theorem 3", low, 0.35, bears=Bears.SUPPORTS),
+        mean_above("P = 0.8, over Theorem 3", high, 0.75, bears=Bears.SUPPORTS),
+        mean_equal(
+            "P = 0.8, against the spiked-column formula",
+            high,
+            spiked,
+            slack=0.01,
+            bears=Bears.CONTROL,
+        ),
+        mean_above("P = 0.4 against P = 1/L", middle, 1.5 * low.value, bears=Bears.SUPPORTS),
     )
 
 
@@ -128,6 +152,13 @@ def _in_root_n(
     refuted_by="Fully observed independent labels without a benefit.",
     correct="Only for labels that are all equal; fully observed independent labels leave the "
     "benefit intact.",
+    why="With all labels seen, V is of rank one only if the labels are all equal.",
+    example="d = L = 2, all labels seen: y = (1, 1) always gives V = v (1, 1), both norms alike; "
+    "independent signs give a V of rank two.",
+    sure=Sure.MEASURED,
+    matters=2,
+    where="Appendix B.4, paragraph 24, sentence 1",
+    anchor="dd5d47b23cf1",
 )
 def fully_observed_labels(effort: Effort) -> Outcome:
     """All labels seen: no benefit if they are all equal, the whole benefit if independent."""
@@ -139,11 +170,16 @@ def fully_observed_labels(effort: Effort) -> Outcome:
     )
     trace = Estimate(apart["trace"]["value"], apart["trace"]["stderr"], 2)
     return Outcome.of(
-        equal("equal labels, trace over Frobenius", _ratio(same), 1.0, 1e-9),
+        equal("equal labels, trace over Frobenius", _ratio(same), 1.0, 1e-9, bears=Bears.CONDITION),
         mean_below(
-            "independent labels, trace, Frobenius", trace, 0.45 * apart["frobenius"]["value"]
+            "independent labels, trace, Frobenius",
+            trace,
+            0.45 * apart["frobenius"]["value"],
+            bears=Bears.REFUTES,
         ),
-        at_most("independent labels, trace over Frobenius", _ratio(apart), 0.45),
+        at_most(
+            "independent labels, trace over Frobenius", _ratio(apart), 0.45, bears=Bears.REFUTES
+        ),
     )
 
 
@@ -154,7 +190,8 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
 @Statement(
     id="B25",
     place="Section 4",
-    says="The results do not follow from existing techniques.",
+    says="The proofs do not follow from existing techniques for matrix predictors or matrix "
+    "completion.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.LOOSE,
     how="Tropp's matrix Bernstein inequality beside Theorem 6: values and conditions.",
@@ -163,6 +200,13 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
     correct="Matrix Bernstein gives R_n <= radius (sqrt(2 max(sigma_1, P Sigma) log(d + L)/n) + R "
     "log(d + L)/(3n)) for |x| <= R: the rate up to a logarithm, with no d >= L, no condition on n "
     "and no E x = 0.",
+    why="V is a sum of independent matrices x_i e_l^T, to which matrix Bernstein applies; it loses "
+    "a logarithm and needs bounded x.",
+    example="|x| = 1, isotropic, d = L: R_n <= radius (sqrt(2 log(2L)/(nL)) + log(2L)/(3n)).",
+    sure=Sure.PROVED,
+    matters=1,
+    where="Section 4, paragraph 11, sentence 2",
+    anchor="f16260c614d7",
 )
 def known_inequalities(effort: Effort) -> Outcome:  # noqa: ARG001
     """Tropp's matrix Bernstein gives the rate up to sqrt(log(d + L)), with fewer conditions."""
@@ -178,12 +222,37 @@ def known_inequalities(effort: Effort) -> Outcome:  # noqa: ARG001
     unbounded = Setting.of(NonNegative(8), UniformLabels(8), 100)
     gaussian = Setting.of(IsotropicGaussian(8), UniformLabels(8), 100)
     return Outcome.of(
-        at_most("matrix Bernstein over Theorem 6, d = L up to 10^6", max(ratios), 0.1),
-        equal("matrix Bernstein over sqrt(log(2L)/(nL)), L = 10^6", logs[-1], math.sqrt(2), 1e-3),
-        equal("the same, L = 8", logs[0], math.sqrt(2), 1e-3, "the linear term, at n = 10^15"),
-        equal("valid for L > d and n < L", matrix_bernstein(wide).valid, True, 0),
-        equal("valid for x that is not centred", matrix_bernstein(shifted).valid, True, 0),
-        equal("valid for unbounded x", _any_valid(unbounded, gaussian), False, 0),
+        at_most(
+            "matrix Bernstein over Theorem 6, d = L up to 10^6", max(ratios), 0.1, bears=Bears.SLACK
+        ),
+        equal(
+            "matrix Bernstein over sqrt(log(2L)/(nL)), L = 10^6",
+            logs[-1],
+            math.sqrt(2),
+            1e-3,
+            bears=Bears.SUPPORTS,
+        ),
+        equal(
+            "the same, L = 8",
+            logs[0],
+            math.sqrt(2),
+            1e-3,
+            "the linear term, at n = 10^15",
+            bears=Bears.CONTROL,
+        ),
+        equal(
+            "valid for L > d and n < L", matrix_bernstein(wide).valid, True, 0, bears=Bears.SLACK
+        ),
+        equal(
+            "valid for x that is not centred",
+            matrix_bernstein(shifted).valid,
+            True,
+            0,
+            bears=Bears.SLACK,
+        ),
+        equal(
+            "valid for unbounded x", _any_valid(unbounded, gaussian), False, 0, bears=Bears.SUPPORTS
+        ),
         note="Whether a proof 'follows' from another cannot be computed; that the rate does, up "
         "to a logarithm and with a smaller value for every L below e^8000, can.",
     )

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 BOUNDS = "leml_theory.bounds.complexity"
+QUOTED = "paper_checks.printed.QUOTED"
 SPARSE = "leml_solver._factored.entry_sums.SparseEntries"
 
 
@@ -72,3 +73,15 @@ def other_labels(slots):
         return slots({**parameters, "labels": labels}, rng)
 
     return bent
+
+
+def requoted(name, position, text):
+    """Return a replacement of the table of quotations with another text at one place of it."""
+
+    def replacement(quoted):
+        written = list(quoted[name].written)
+        assert written[position] != text
+        written[position] = text
+        return {**quoted, name: replace(quoted[name], written=tuple(written))}
+
+    return replacement

@@ -10,12 +10,12 @@ import pytest
 
 from paper_checks import __main__ as command
 from paper_checks.__main__ import main
-from paper_checks.checking import CHECKS, Fact, Outcome, Verdict
+from paper_checks.checking import CHECKS, Bears, Fact, Outcome, Verdict
 from paper_checks.checking.running import run, select
 from paper_checks.statements import PAPER
 
 ROOT = Path(__file__).resolve().parents[2]
-KEYS = {"id", "place", "kind", "verdict", "as_recorded", "measured", "predicted", "margin"}
+KEYS = {"id", "place", "kind", "verdict", "derived", "as_recorded", "measured", "predicted"}
 FAST = "F1,F5,F9,A8,A12"
 
 
@@ -39,14 +39,14 @@ def test_json_is_the_only_output(capsys):
     assert set(captured) == {"checks"}
     assert len(captured["checks"]) == 5
     for record in captured["checks"]:
-        assert set(record) == KEYS | {"seconds"}
+        assert set(record) == KEYS | {"margin", "seconds"}
         assert record["as_recorded"] is True
         assert record["place"] == PAPER[record["id"]].place
         assert record["verdict"] in {verdict.value for verdict in Verdict}
 
 
 def test_numbers_json_has_no_word_for_become_null(capsys, monkeypatch):
-    bent = Outcome((Fact("x", float("inf"), 0.0, ">=", 0.0, "exact"),))
+    bent = Outcome((Fact("x", float("inf"), 0.0, ">=", 0.0, "exact", Bears.SUPPORTS),))
     monkeypatch.setitem(CHECKS, "F1", lambda effort: bent)
     assert main(["--quick", "--json", "--only", "F1"]) == 0
     record = json.loads(capsys.readouterr().out)["checks"][0]
@@ -55,7 +55,7 @@ def test_numbers_json_has_no_word_for_become_null(capsys, monkeypatch):
 
 
 def test_a_check_that_does_not_come_out_makes_the_status_one(capsys, monkeypatch):
-    bent = Outcome((Fact("the bent one", 1.0, 0.0, "==", 0.0, "exact"),))
+    bent = Outcome((Fact("the bent one", 1.0, 0.0, "==", 0.0, "exact", Bears.SUPPORTS),))
     monkeypatch.setitem(CHECKS, "F5", lambda effort: bent)
     printed = lines(capsys, "--quick", "--only", FAST, status=1)
     assert any("NOT AS RECORDED: the bent one" in line for line in printed)
@@ -97,7 +97,7 @@ def test_show_tells_all(capsys):
 def test_errata_is_what_is_not_plainly_right(capsys):
     text = "\n".join(lines(capsys, "errata", "--quick", "--only", FAST))
     assert text.startswith("# ")
-    assert "### Table 1 (A12)" in text
+    assert "Table 1 (A12): misprint" in text
     assert PAPER["A12"].correct in text
     assert "(F1)" not in text  # it holds
 
@@ -146,7 +146,7 @@ def test_a_report_has_results_errata_and_pictures(capsys, tmp_path, monkeypatch)
     for name in ("X1", "two_minima", "saddle_starts", "logistic_row"):
         assert f"({name}.png)" in page
         assert (folder / f"{name}.png").stat().st_size > 10_000
-    assert "### Table 1 (A12)" in (folder / "errata.md").read_text()
+    assert "Table 1 (A12): misprint" in (folder / "errata.md").read_text()
     assert not list(folder.glob(".*"))
     assert "Report in" in capsys.readouterr().err
 

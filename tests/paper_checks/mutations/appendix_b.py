@@ -42,6 +42,12 @@ MUTATIONS = {
         Mutation("losses more", ".loss_average", scaled(1.01)),
         Mutation("C halved", "leml_solver.losses.Logistic.lipschitz", scaled(0.5)),
     ],
+    "B5.1": [
+        Mutation("losses more", ".label_wise_losses", scaled(4)),
+        Mutation("printed 1", ".SYMMETRISATION_PRINTED", constant(0.5)),
+        Mutation("one loss", ".LABEL_LOSSES", constant(("logistic", "logistic"))),
+        Mutation("deviation", ".class_deviation", scaled(5)),
+    ],
     "B6": [
         Mutation("sum of squares", ".squared_perturbations", scaled(1.01)),
         Mutation("claim", ".claimed_squares", scaled(0.99)),

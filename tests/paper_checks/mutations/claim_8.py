@@ -30,6 +30,7 @@ MUTATIONS = {
         Mutation("Bousquet more", ".bousquet_linear_gap", scaled_bound(3)),
         Mutation("Bousquet less", ".bousquet_linear_gap", scaled_bound(0.5)),
         Mutation("McDiarmid less", ".mcdiarmid_gap", scaled_bound(0.3)),
+        Mutation("norms apart", "._norm_ratio", scaled(0.5)),
         Mutation(
             "symmetric law",
             ".centred_deviation",

@@ -1,11 +1,11 @@
 """Bends of what the checks of `section_1` rely on."""
 
-from bends import doubled_products
+from bends import QUOTED, doubled_products, requoted
 from mutation import Mutation, returning, scaled
 
 MUTATIONS = {
     "F1": [
-        Mutation("three times the size", ".CLAIMED_GIGABYTES", scaled(3)),
+        Mutation("three times the size", QUOTED, requoted("size of a full model", 2, "300")),
         Mutation("single precision", ".model_gigabytes", scaled(0.5)),
     ],
     "F2": [

@@ -66,4 +66,13 @@ MUTATIONS = {
     "T9": [
         Mutation("balls exchanged", ".erm", other_balls),
     ],
+    "T10": [
+        Mutation("one ball", ".TraceBall", lambda _: FrobeniusBall),
+        Mutation(
+            "always rank one",
+            ".equal_singular_values",
+            lambda f: lambda rank, size, rng: f(1, size, rng),
+        ),
+        Mutation("projection missed", ".share_lost", scaled(1.01)),
+    ],
 }

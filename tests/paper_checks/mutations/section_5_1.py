@@ -1,5 +1,6 @@
 """Bends of what the checks of `section_5_1` rely on."""
 
+from bends import QUOTED, requoted, shifted
 from bent_tables import CELL, digit, dropped, flipped
 from mutation import Mutation, constant, scaled
 
@@ -56,11 +57,22 @@ MUTATIONS = {
         digit("another time", 22000.0, metric="seconds", method="LEML", **WIKI),
         digit("a day more", 225690.0, metric="seconds", method="WSABIE", **WIKI),
         Mutation("minutes for hours", ".HOUR", scaled(1 / 60)),
+        digit("another AUC of LEML", 0.9375, metric="auc", method="LEML", **WIKI),
+        Mutation("another AUC of WSABIE", QUOTED, requoted("times on wiki", 3, "0.9057")),
     ],
     "D16": [
         Mutation("slower growth", ".EPOCHS", constant((7000.0, 16000.0, 20000.0))),
         Mutation("a longer day", ".DAY", scaled(1.5)),
         Mutation("durations may grow", ".growth_for", scaled(2)),
+    ],
+    "D24": [
+        Mutation("level on bibtex", ".lead_over_regression", shifted(4.69)),
+        digit("behind on delicious", 0.5, table=10, dataset="delicious", ratio=0.2, method="LEML"),
+        digit("another value at 40 %", 50.0, table=6, ratio=0.4, **CELL),
+    ],
+    "D25": [
+        digit("a longer time", 1574.0, table=4, dataset="nus-wide", rank=50.0, value=574.0),
+        digit("WSABIE ahead once", 0.78, table=4, dataset="nus-wide", value=0.7597),
     ],
     "D18": [
         digit(

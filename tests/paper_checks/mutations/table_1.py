@@ -54,4 +54,15 @@ MUTATIONS = {
             damped_slopes,
         ),
     ],
+    "A14.1": [
+        Mutation(
+            "no steps", ".generalised_newton", lambda _: lambda world, w, at_kink: (1 + at_kink) * w
+        ),
+        Mutation("our slope damped", "leml_solver.losses.SquaredHinge.derivative", damped_slopes),
+        Mutation(
+            "one Hessian for all",
+            "._kinked_hessian",
+            lambda original: lambda world, w, _: original(world, w, 2.0),
+        ),
+    ],
 }

@@ -80,6 +80,7 @@ MUTATIONS = {
         mark("the mark set", True, table=8, dataset="compphys", ratio=0.6, loss="squared_hinge"),
         digit("no tie", 73.5, table=8, dataset="compphys", ratio=0.6, loss="squared_hinge"),
         mark("a mark removed", False, table=8, ratio=0.2, **CELL),
+        mark("ties not marked elsewhere", False, table=3, dataset="compphys", value=80.0),
     ],
     "D6.2": [
         mark("a mark removed", False, table=9, dataset="bibtex", ratio=0.2, method="CPLST"),
@@ -89,6 +90,8 @@ MUTATIONS = {
     "D6.3": [
         mark("ties marked", True, table=11, dataset="autofood", value=7.89),
         forgotten("one cell not recorded", ".MISMARKED", 11),
+        mark("a mark too many", True, table=11, dataset="bibtex", method="BCS", ratio=0.2),
+        mark("marks missing elsewhere", False, table=12, ratio=0.2, **CELL),
         digit(
             "a tie broken",
             10.53,

@@ -53,6 +53,7 @@ MUTATIONS = {
     "T3.4": [
         Mutation("summed over s", ".slots", summed_over_labels),
         Mutation("Bernoulli within", ".bernoulli_deviation", scaled(0.4)),
+        Mutation("Bernoulli's own bound", ".bernoulli_bound", scaled(0.3)),
         Mutation("random s taken", "leml_theory.bounds.risk._sampling", returning(())),
     ],
     "T3.5": [

@@ -33,6 +33,17 @@ MUTATIONS = {
         Mutation("bound larger", ".paper_route", scaled_bound(1.1)),
         Mutation("n not asked", f"{BOUNDS}._enough_points", returning(())),
         Mutation("shorter x", "._norm", scaled(0.9)),
+        Mutation("no fullest label", ".fullest_label", returning(4)),
+        Mutation(
+            "growth at n = L log L",
+            ".scaled_average",
+            lambda f: lambda size, n, draws, rng: f(size, n, draws, rng).scaled(1 + size / 1000),
+        ),
+        Mutation(
+            "no growth at n = L",
+            ".scaled_average",
+            lambda f: lambda size, n, draws, rng: f(min(size, 32), min(n, 2048), draws, rng),
+        ),
     ],
     "T4.5": [
         Mutation(
@@ -50,6 +61,7 @@ MUTATIONS = {
     "T4.6": [
         Mutation("smaller proxy", ".required_proxy", scaled(0.99)),
         Mutation("another rate", ".claimed_rate", scaled(1.01)),
+        Mutation("bound less", ".paper_route", scaled_bound(0.01)),
     ],
     "T4.7": [
         Mutation("Chevet less", ".chevet", scaled_bound(0.6)),

@@ -1,0 +1,101 @@
+"""The one way to a PDF: Markdown becomes an HTML page, and Chromium without a window prints it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+SUFFIXES = (".md", ".pdf")
+_SECONDS = 120
+_STYLE = """
+@page { size: A4; margin: 18mm 20mm; }
+body { font: 9.5pt/1.35 "DejaVu Serif", Georgia, serif; color: #111; }
+h1 { font-size: 15pt; margin: 0 0 .5em; }
+h2 { font-size: 13pt; margin: 1.4em 0 .5em; border-bottom: 1px solid #999; break-after: avoid; }
+h3 { font-size: 10.5pt; margin: 1.2em 0 .3em; break-after: avoid; }
+p, ul, ol { margin: .35em 0; }
+li { margin: .15em 0; }
+table { border-collapse: collapse; margin: .6em 0; }
+th, td { border: 1px solid #bbb; padding: .1em .6em; text-align: left; }
+img { max-width: 100%; }
+"""
+
+
+def html_page(markdown: str, title: str) -> str:
+    """Return Markdown, with tables, as an HTML page that needs no other file but its pictures."""
+    import html
+
+    from markdown_it import MarkdownIt
+
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
+    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
+    return f"<!doctype html>\n<html><head>{head}</head>\n<body>\n{body}</body></html>\n"
+
+
+def check_target(path: str | Path) -> Path:
+    """Return the path of a document that can be written: Markdown, or PDF with a browser at hand.
+
+    Raises
+    ------
+    ValueError
+        If the name ends in neither '.md' nor '.pdf', or its folder does not exist.
+    FileNotFoundError
+        If a PDF is asked for and no browser is installed.
+    """
+    target = Path(path)
+    if target.suffix not in SUFFIXES:
+        raise ValueError(f"a document must be named *.md or *.pdf, got {str(path)!r}.")
+    if not target.parent.is_dir():
+        raise ValueError(f"{str(target.parent)!r} is not a folder; make it first.")
+    if target.suffix == ".pdf":
+        _browser()
+    return target
+
+
+def write_document(markdown: str, path: str | Path, *, title: str) -> Path:
+    """Write Markdown as it is or printed as PDF, by the ending of the name, and return the path."""
+    target = check_target(path)
+    aside = target.with_name(f".{target.name}.part")
+    if target.suffix == ".md":
+        aside.write_text(markdown, encoding="utf-8")
+    else:
+        _print(html_page(markdown, title), aside)
+    os.replace(aside, target)
+    return target
+
+
+def _browser() -> str:
+    """Return the browser that prints."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        raise FileNotFoundError(
+            f"a PDF is printed by Chromium, and none of {', '.join(BROWSERS)} was found; install "
+            "one, or write a file named *.md."
+        )
+    return found
+
+
+def _print(page: str, target: Path) -> None:
+    """Print an HTML page into a file, with a profile of its own that is thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, printed = Path(folder, "page.html"), Path(folder, "page.pdf")
+        source.write_text(page, encoding="utf-8")
+        command = [
+            _browser(),
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--no-pdf-header-footer",
+            f"--user-data-dir={folder}/profile",
+            f"--print-to-pdf={printed}",
+            source.as_uri(),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+        if not printed.is_file():
+            raise OSError(f"{command[0]} did not print the page: {done.stderr.strip()[-300:]}")
+        shutil.copyfile(printed, target)

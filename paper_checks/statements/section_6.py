@@ -1,0 +1,88 @@
+"""Checks of Section 6: an open question on the risk bounds (that on convergence is A6)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from leml_theory.measurements.planted import fixed_planted, worst_planted
+from leml_theory.rademacher import Estimate
+from paper_checks.checking import (
+    Bears,
+    Effort,
+    Kind,
+    Outcome,
+    Statement,
+    Sure,
+    Verdict,
+    mean_above,
+    mean_below,
+    mean_equal,
+)
+
+SIZE = 16  # features and labels
+WORST_FROBENIUS = 0.3003  # largest t (1 - t/sqrt(t^2 + 1)), the limit of many features times labels
+
+
+@Statement(
+    id="T11",
+    place="Section 6",
+    says="Open question: can the risk bounds be improved by avoiding uniform convergence?",
+    kind=Kind.RATE,
+    verdict=Verdict.ANSWERED,
+    how="Excess risk of both minimisers with the linear loss and a planted signal, d = L = 16: at "
+    "a signal that stays while n grows 64 times, and at the worst signal for each n.",
+    refuted_by="An excess that falls as 1/sqrt(n) at a fixed signal, or faster at the worst one.",
+    correct="Not for the worst distribution, by more than a constant: there the excess risk itself "
+    "is of order 1/sqrt(nL) for the trace ball and 0.30/sqrt(n) for the Frobenius ball, as the "
+    "bounds have it. For a fixed one yes: the excess risk falls as 1/n.",
+    why="The bounds are uniform over distributions, and the worst distribution for each n attains "
+    "them; a fixed one is easier the larger n.",
+    example="One label, one feature, x = 1, y = +1 or -1 with P(y = 1) = (1 + m)/2, loss -y z, |z| "
+    "<= 1: the excess risk is 2 m times the chance of a wrong sign, of order 1/sqrt(n) for m = "
+    "1/sqrt(n) and exponentially small in n for a fixed m.",
+    sure=Sure.MEASURED,
+    matters=2,
+    where="Section 6, paragraph 1, sentence 7",
+    anchor="e205aa4eb215",
+)
+def fast_and_slow_rates(effort: Effort) -> Outcome:
+    """A fixed signal gives 1/n, the worst signal for each n the rate of the bounds."""
+    sizes, draws = (2**12, 2**18), effort.pick(60, 400)
+    shape = {"d": SIZE, "L": SIZE, "draws": draws}
+    fixed = [fixed_planted({**shape, "n": n, "rho": 0.5}, effort.rng) for n in sizes]
+    slopes = [_slope(sizes, (few, many)) for few, many in zip(*fixed, strict=True)]
+    worst = worst_planted({**shape, "n": sizes[0], "skew": "uniform", "signals": 6}, effort.rng)
+    trace, frobenius = (
+        Estimate(row["value"], row["stderr"], draws).scaled(math.sqrt(sizes[0])) for row in worst
+    )
+    return Outcome.of(
+        mean_equal(
+            "fixed signal, trace ball: slope in n", slopes[0], -1.0, slack=0.05, bears=Bears.ANSWERS
+        ),
+        mean_below(
+            "fixed signal, Frobenius ball: slope in n", slopes[1], -0.9, bears=Bears.ANSWERS
+        ),
+        mean_above(
+            "worst signal, trace ball: excess times sqrt(nL)",
+            trace.scaled(math.sqrt(SIZE)),
+            0.5,
+            bears=Bears.ANSWERS,
+        ),
+        mean_equal(
+            "worst signal, Frobenius ball: excess times sqrt(n)",
+            frobenius,
+            WORST_FROBENIUS,
+            slack=0.02,
+            bears=Bears.ANSWERS,
+        ),
+    )
+
+
+def _slope(sizes: tuple[int, int], rows: tuple[dict[str, float], dict[str, float]]) -> Estimate:
+    """Return the slope of log excess in log n between two sizes, with its standard error."""
+    values, errors = (np.array([row[name] for row in rows]) for name in ("value", "stderr"))
+    span = math.log(sizes[1] / sizes[0])
+    error = float(np.linalg.norm(errors / values)) / span
+    return Estimate(math.log(values[1] / values[0]) / span, error, int(rows[0]["draws"]))
