@@ -1,4 +1,4 @@
-"""The pictures: which panels each experiment has and what they show."""
+"""The pictures: which panels each experiment has; what they find is derived in `titles`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pandas as pd
 from leml_theory.plots.compose import Picture
 from leml_theory.plots.panel import Guide, Panel, diagonal, regimes, slope_guide
 from leml_theory.plots.style import MINUS
+from leml_theory.sweep.experiments import EXPERIMENTS
 
 AVERAGE = "rademacher average"
 DEVIATION = "supremum deviation"
@@ -29,55 +30,60 @@ def _head(rows: pd.DataFrame) -> pd.Series[float]:
 
 
 _X1 = Picture(
-    "Theorem 3 is attained: with rank-one features neither ball does better than the bound",
+    EXPERIMENTS["X1"].title,
     (
-        Panel("X1", ("n",), "n", "Both averages fall as 1/√n, on the bound", AVERAGE),
-        Panel("X1", ("L",), "L", "More labels change nothing", AVERAGE),
+        Panel("X1", ("n",), "n", "Averages against n", AVERAGE),
+        Panel("X1", ("L",), "L", "Averages against L", AVERAGE),
     ),
+    {("X1", "n"): "", ("X1", "L"): ""},
     "Both balls give the same norm for rank-one features, so their points coincide.",
 )
 
 _X2 = Picture(
-    "Theorem 4's rate holds: averages fall as 1/√(nL) for trace, as 1/√n for Frobenius",
+    EXPERIMENTS["X2"].title,
     (
         Panel(
-            "X2", ("few points", "n"), "n", "Against n: steeper for n < 2L",
+            "X2", ("few points", "n"), "n", "Against n",
             AVERAGE, fit_from=1024,
         ),
-        Panel("X2", ("L = d, gaussian",), "L", "Against L = d: trace gains", AVERAGE),
-        Panel("X2", ("L = d, rademacher",), "L", "Against L = d: the same", AVERAGE),
+        Panel("X2", ("L = d, gaussian",), "L", "Against L = d", AVERAGE),
+        Panel("X2", ("L = d, rademacher",), "L", "Against L = d", AVERAGE),
     ),
+    {("X2", "n"): "", ("X2", "L = d, gaussian"): "L = d: "},
     columns=3,
 )  # fmt: skip
 
 _X3 = Picture(
-    "Beyond L = d the trace ball's advantage saturates: the claimed rate 1/√L is rejected",
+    EXPERIMENTS["X3"].title,
     (
         Panel(
-            "X3", ("L", "L >> d"), "L", "Averages: level beyond L = d", AVERAGE,
+            "X3", ("L", "L >> d"), "L", "Averages against L, d fixed", AVERAGE,
             guides=(slope_guide(f"claimed by Theorem 4: slope {MINUS}1/2", "L", -0.5, start=32),),
             marks=diagonal, fit_from=512,
         ),
         Panel(
-            "X3", ("d",), "d", "Averages do depend on d when L > d", AVERAGE,
+            "X3", ("d",), "d", "Averages against d, L fixed", AVERAGE,
             guides=(slope_guide("claimed by Theorem 4: slope 0", "d", 0.0),),
             marks=diagonal,
         ),
         Panel(
-            "X3", ("planted, d = 8",), "L", "Excess of the worst planted signal",
+            "X3", ("planted, d = 8",), "L", "Excess, worst planted signal",
             guides=(slope_guide(f"claimed by Theorem 4: slope {MINUS}1/2", "L", -0.5),),
-            prediction="limit",
         ),
         Panel(
-            "X3", ("counterexample, d = 1",), "L", "Counterexample: the excess grows with L",
+            "X3", ("counterexample, d = 1",), "L", "Counterexample, one feature",
             guides=(slope_guide("claimed by Theorem 4: slope 0", "L", 0.0),),
             times_root_n=True,
         ),
     ),
+    {
+        ("X3", "L >> d"): "averages: ",
+        ("X3", "counterexample, d = 1"): "counterexample, excess \N{MULTIPLICATION SIGN} √n: ",
+    },
 )  # fmt: skip
 
 _X4 = Picture(
-    "Theorem 6: one frequent label takes the trace ball's advantage away, as √P",
+    EXPERIMENTS["X4"].title,
     (
         Panel("X4", ("one heavy label",), "P", "One heavy label", AVERAGE),
         Panel("X4", ("Zipf",), "P", "Zipf laws", AVERAGE),
@@ -86,54 +92,56 @@ _X4 = Picture(
             guides=(Guide("0.3003 √(P/n), limit as P → 1", _head),),
         ),
     ),
+    {("X4", "one heavy label"): "averages: ", ("X4", "planted on the head"): "excess: "},
     columns=3,
 )  # fmt: skip
 
 _X5 = Picture(
-    "Claim 8 for excess risk: the worst signal costs 1/√(nL) for trace, 1/√n for Frobenius",
+    EXPERIMENTS["X5"].title,
     (
         Panel(
-            "X5", ("n",), "n", "Against n: both as 1/√n", strip="ratio", prediction="limit",
+            "X5", ("n",), "n", "Worst planted signal, against n", strip="ratio",
         ),
         Panel(
-            "X5", ("L = d",), "L", "Against L = d: only trace gains", strip="ratio",
-            prediction="limit",
+            "X5", ("L = d",), "L", "Worst planted signal, L = d", strip="ratio",
         ),
         Panel(
             "X5", ("gap",), "series", "Gap of Claim 8 (linear loss)", AVERAGE, kind="categories",
         ),
     ),
-    "The dashes of the trace ball's excess: its limit for many labels, approached from below.",
+    {("X5", "n"): "", ("X5", "L = d"): "L = d: "},
     columns=3,
 )  # fmt: skip
 
 _X6 = Picture(
-    "With radius √L the trace ball's excess is level in L, the Frobenius ball's grows as √L",
+    EXPERIMENTS["X6"].title,
     (
         Panel(
             "X6", ("L = d",), "L", "Worst planted signal, radius √L", strip="ratio",
-            prediction="limit",
         ),
     ),
+    {("X6", "L = d"): ""},
 )  # fmt: skip
 
 _X7 = Picture(
-    "s labels per point help as 1/√s if independent; equal ones stop helping the trace ball",
+    EXPERIMENTS["X7"].title,
     (
         Panel("X7", ("all-ones",), "s", "All labels equal", DEVIATION),
         Panel("X7", ("independent",), "s", "Independent labels", DEVIATION),
     ),
+    {("X7", "all-ones"): "equal labels: ", ("X7", "independent"): "independent ones: "},
     "Risks are averages over the n s labels seen; the bounds know one label slot per point.",
 )
 
 _X8 = Picture(
-    "A signal that does not shrink with n is learnt at a fast rate, well inside the bounds",
+    EXPERIMENTS["X8"].title,
     (
         Panel(
-            "X8", ("fixed signal",), "n", "Fixed signal: excess as 1/n (fast rate)",
+            "X8", ("fixed signal",), "n", "Excess against n",
             strip="slopes", fitted=False,
         ),
     ),
+    {("X8", "fixed signal"): ""},
     "Faster than the bound is consistent with the theorem, which is an inequality.",
 )  # fmt: skip
 
@@ -150,21 +158,18 @@ _SERIES_9 = {
 }
 
 _X9 = Picture(
-    "Squared and logistic loss: the excess risk follows regimes, not one slope",
+    EXPERIMENTS["X9"].title,
     tuple(
         Panel("X9", (series,), "n", title, marks=regimes, strip="slopes", fitted=False)
         for series, title in _SERIES_9.items()
     ),
-    "Vertical lines: below n = d+L nothing is learnt, at n = dL a fit whose radius "
-    "does not bind interpolates, "
-    f"beyond n_c = 0.72 d²L/(radius/|Z*| {MINUS} 1)² the radius does not bind. Faster than the "
-    "bound's rate is consistent with the theorem.",
+    remark="Faster than the bound's rate is consistent with the theorem.",
     columns=3,
     shared_legend=True,
 )
 
 _X10 = Picture(
-    "One predictor shared by all labels: pooled beats trace, trace beats Frobenius",
+    EXPERIMENTS["X10"].title,
     tuple(
         Panel(
             "X10", (f"L = {2**k}",), "n", f"L = {2**k}", marks=regimes, strip="slopes",
@@ -176,13 +181,12 @@ _X10 = Picture(
         )
         for k in range(3, 9)
     ),
-    "Vertical lines: n = d+L, n = dL. The dashes of the pooled oracle: its exact mean.",
     columns=3,
     shared_legend=True,
 )  # fmt: skip
 
 _X11 = Picture(
-    "Negative controls: where an assumption fails, the bound is refused with its reason",
+    EXPERIMENTS["X11"].title,
     (
         Panel(
             "X11", ("heavy tails", "non-centred", "n < L", "raw N(0, I)"), "series",
@@ -193,7 +197,6 @@ _X11 = Picture(
             "frequency above Theorem 3", kind="outlier",
         ),
     ),
-    "Grey crosses: the refused bounds; black dashes: the smallest bound that is valid there.",
 )  # fmt: skip
 
 PICTURES = {
@@ -213,29 +216,31 @@ _ALL = ("theorem_3", "rademacher_chevet", "paper_route")
 _GAUSSIAN = ("theorem_3", "chevet", "paper_route")
 
 RISK_AGAINST_N = Picture(
-    "Risk against n: the bounds predict the rate; measured ÷ bound tells the constant",
+    "Risk against n beside the bounds",
     (
         Panel(
             "X5", ("n",), "n", "Excess risk, worst planted signal",
-            bounds=_ALL, noted=(), strip="ratio", prediction="limit",
+            bounds=_ALL, noted=(), strip="ratio",
         ),
         Panel(
             "X2", ("few points", "n"), "n", "Rademacher averages of both balls",
             AVERAGE, guides=_ATTAINED, bounds=_GAUSSIAN, noted=(), strip="ratio", fit_from=1024,
         ),
     ),
+    {("X5", "n"): "excess: ", ("X2", "n"): "averages: "},
 )  # fmt: skip
 
 RISK_AGAINST_LABELS = Picture(
-    "Risk against L = d: only the trace ball gains from more labels, as its bounds predict",
+    "Risk against L = d beside the bounds",
     (
         Panel(
             "X5", ("L = d",), "L", "Excess risk, worst planted signal",
-            bounds=_ALL, noted=(), strip="ratio", prediction="limit",
+            bounds=_ALL, noted=(), strip="ratio",
         ),
         Panel(
             "X2", ("L = d, gaussian",), "L", "Rademacher averages of both balls",
             AVERAGE, guides=_ATTAINED, bounds=_GAUSSIAN, noted=(), strip="ratio",
         ),
     ),
+    {("X5", "L = d"): "excess: ", ("X2", "L = d, gaussian"): "averages: "},
 )  # fmt: skip

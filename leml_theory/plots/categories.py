@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from leml_theory.bounds import tabled_bounds
-from leml_theory.plots.curves import ERRORS, draw_violations, text_entry
-from leml_theory.plots.panel import Panel, numbers
+from leml_theory.plots.curves import ERRORS, draw_prediction, draw_violations, text_entry
+from leml_theory.plots.panel import Panel, numbers, varies
 from leml_theory.plots.style import GREY, LOOKS
 from leml_theory.plots.ticks import label_logs, label_values
 from leml_theory.plots.validity import best_valid, drawn_bounds, is_valid, short_reason
@@ -28,25 +28,35 @@ def draw_categories(ax: Axes, rows: pd.DataFrame, _panel: Panel, n_tests: int) -
     _draw_balls(ax, rows)
     x = numbers(rows, "place")
     dash = Line2D(x, best_valid(rows), color="black", marker="_", linestyle="none")
-    dash.set(markersize=15, markeredgewidth=1.8, label="smallest valid bound")
+    dash.set(markersize=15, markeredgewidth=1.8, label="smallest valid bound", gid="smallest")
     ax.add_line(dash)
     _draw_own(ax, rows)
     _draw_refused(ax, rows, names)
     draw_violations(ax, rows, "place", n_tests)
     balls = {LOOKS[ball].name: _DODGE[ball] for ball in rows["ball"].unique()}
-    ticks = balls if len(names) == 1 else {name: place for place, name in enumerate(names)}
+    ticks = balls if len(names) == 1 else _worlds(rows, names)
     ax.set_xticks(list(ticks.values()), list(ticks))
     ax.grid(visible=False, axis="x")
 
 
+def _worlds(rows: pd.DataFrame, names: list[str]) -> dict[str, float]:
+    """Return the place of every world under its name, with its n where that differs."""
+    if not varies(rows, "n"):
+        return {name: float(place) for place, name in enumerate(names)}
+    points = [int(rows["n"][rows["series"] == name].iloc[0]) for name in names]
+    return {
+        f"{name}\nn = {n}": float(i) for i, (name, n) in enumerate(zip(names, points, strict=True))
+    }
+
+
 def _draw_balls(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw the measured values of every ball, and a thin dash where they are predicted."""
+    """Draw the measured values of every ball, and a thin line where they are predicted."""
     for ball, look in LOOKS.items():
         points = rows[rows["ball"] == ball]
         if points.empty:
             continue
         x = numbers(points, "place")
-        ax.errorbar(
+        drawn = ax.errorbar(
             x,
             points["value"],
             yerr=ERRORS * numbers(points, "stderr"),
@@ -56,8 +66,11 @@ def _draw_balls(ax: Axes, rows: pd.DataFrame) -> None:
             zorder=4,
             label=f"{look.name} {look.noun}, measured",
         )
-        for middle, level in zip(x, points["predicted"], strict=True):
-            ax.plot([middle - 0.1, middle + 0.1], [level] * 2, color=look.colour, lw=0.9, ls="--")
+        drawn.lines[0].set_gid("measured")
+        for middle, (_, point) in zip(x, points.iterrows(), strict=True):
+            if np.isfinite(point["predicted"]):
+                ends = np.array([middle - 0.16, middle + 0.16])
+                draw_prediction(ax, ends, pd.DataFrame([point, point]), look.colour)
 
 
 def _draw_own(ax: Axes, rows: pd.DataFrame) -> None:
@@ -72,6 +85,7 @@ def _draw_own(ax: Axes, rows: pd.DataFrame) -> None:
             markersize=15,
             linestyle="none",
             label=bound.label,
+            gid="bound",
         )
 
 
@@ -88,7 +102,7 @@ def _draw_refused(ax: Axes, rows: pd.DataFrame, names: list[str]) -> None:
             text_entry(ax, f"{label}; it has no value")
             continue
         x, y = names.index(series), float(control[bound].iloc[0])
-        ax.plot([x], [y], color=GREY, marker="x", markersize=9, linestyle=":", label=label)
+        ax.plot([x], [y], color=GREY, marker="x", markersize=9, label=label, ls=":", gid="refused")
         ax.annotate(
             "refused",
             (x, y),

@@ -1,9 +1,10 @@
-"""From panels to a figure: axes, legends under their panels, a finding above, a key below."""
+"""From panels to a figure: axes, legends under their panels, a title above, a caption below."""
 
 from __future__ import annotations
 
+import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -11,20 +12,15 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
+from leml_theory.plots.captions import caption
 from leml_theory.plots.categories import draw_categories, draw_outlier
 from leml_theory.plots.curves import draw_curves, is_text
 from leml_theory.plots.panel import Panel, setting
 from leml_theory.plots.strips import draw_ratio, draw_slopes
-from leml_theory.plots.style import picture_style
+from leml_theory.plots.style import PREDICTIONS, picture_style
 from leml_theory.plots.ticks import label_logs
 
 Entries = dict[str, Any]
-
-KEY = (
-    "Points: measured, bars ± 2 standard errors (so are the ± of slopes). Thin dashes: sharp "
-    "prediction, not a bound. Heavy lines: bounds on the mean where valid, on risks twice those on "
-    "averages. Grey dots with crosses: a bound outside its assumptions, which promises nothing."
-)
 
 # All lengths in inches.  Fixed places rather than a layout engine: half the time, and panels that
 # stay where they are when a legend grows.
@@ -40,24 +36,27 @@ _KINDS = {"curves": draw_curves, "categories": draw_categories, "outlier": draw_
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A finding, the panels that show it, and what else the reader should know.
+    """A topic, the panels that show it, and what else the reader should know.
 
     Parameters
     ----------
-    finding : str
-        The title.
+    topic : str
+        What is shown, claiming nothing; `titles` adds what the run bears out.
     panels : tuple of Panel
         In reading order.
+    told : dict of (str, str) to str
+        Experiments and series whose slopes the title tells, and the words before them.
     remark : str
-        Added to the key at the bottom.
+        Added to the caption at the bottom.
     columns : int
         Panels beside each other, up to three.
     shared_legend : bool
         Whether entries that all panels have stand once, under the title.
     """
 
-    finding: str
+    topic: str
     panels: tuple[Panel, ...]
+    told: dict[tuple[str, str], str] = field(default_factory=dict)
     remark: str = ""
     columns: int = 2
     shared_legend: bool = False
@@ -85,7 +84,7 @@ class _Place:
         return _LINE * sum(label.count("\n") + 1 for label in self.wrapped)
 
 
-def draw_picture(frame: pd.DataFrame, picture: Picture, n_tests: int) -> Figure:
+def draw_picture(frame: pd.DataFrame, picture: Picture, title: str, n_tests: int) -> Figure:
     """Draw all panels of a picture that the frame has rows for."""
     filled = [(panel, rows) for panel in picture.panels if len(rows := panel.rows(frame))]
     columns = min(picture.columns, len(filled))
@@ -93,7 +92,8 @@ def draw_picture(frame: pd.DataFrame, picture: Picture, n_tests: int) -> Figure:
         figure = Figure(figsize=(WIDTH, WIDTH))
         places = [_draw_place(figure, panel, rows, columns, n_tests) for panel, rows in filled]
         shared = _take_shared(places) if picture.shared_legend and len(places) > 1 else {}
-        _lay_out(figure, places, columns, picture, shared)
+        texts = title, f"{caption(figure.axes)} {picture.remark}".strip()
+        _lay_out(figure, places, columns, texts, shared)
     return figure
 
 
@@ -114,10 +114,17 @@ def _draw_place(
 
 
 def _entries(ax: Axes) -> Entries:
-    """Return the legend of the axes, what is measured first."""
+    """Return the legend of the axes, what is measured first, then what is predicted."""
     pairs = list(zip(*ax.get_legend_handles_labels(), strict=True))
-    pairs.sort(key=lambda pair: not isinstance(pair[0], ErrorbarContainer))
+    pairs.sort(key=lambda pair: _rank(pair[0]))
     return {label: handle for handle, label in pairs}
+
+
+def _rank(handle: Any) -> int:
+    """Return the place of an entry in the legend: measured, predicted, the rest."""
+    if isinstance(handle, ErrorbarContainer):
+        return 0
+    return 1 if handle.get_gid() in PREDICTIONS else 2
 
 
 def draw_panel(
@@ -155,12 +162,13 @@ def _take_shared(places: list[_Place]) -> Entries:
 
 
 def _lay_out(
-    figure: Figure, places: list[_Place], columns: int, picture: Picture, shared: Entries
+    figure: Figure, places: list[_Place], columns: int, texts: tuple[str, str], shared: Entries
 ) -> None:
-    """Place title, panels, legends and key from top to bottom; the height is what they need."""
-    title = textwrap.fill(picture.finding, 92)
-    footer = textwrap.fill(f"{KEY} {picture.remark}".strip(), 150)
-    head = 0.12 + 0.23 * (title.count("\n") + 1) + (0.3 if shared else 0.0)
+    """Place title, panels, legends and caption from top to bottom, as high as they need."""
+    title = "\n".join(textwrap.fill(line, 92) for line in texts[0].split("\n"))
+    footer = textwrap.fill(texts[1], 150)
+    lines = math.ceil(len(shared) / 5)  # of the shared legend, five entries in each
+    head = 0.12 + 0.23 * (title.count("\n") + 1) + (0.1 + 0.2 * lines if shared else 0.0)
     foot = 0.16 + 0.15 * (footer.count("\n") + 1)
     bands = [places[i : i + columns] for i in range(0, len(places), columns)]
     heights = [_band_height(band, columns) for band in bands]
@@ -169,9 +177,10 @@ def _lay_out(
     figure.text(0.012, 1 - 0.1 / total, title, va="top", fontsize=12.5, fontweight="bold")
     figure.text(0.012, 0.08 / total, footer, va="bottom", fontsize=8, color="0.25")
     if shared:
-        anchor = (0.012, 1 - (head - 0.3) / total)
+        anchor = (0.012, 1 - (head - 0.1 - 0.2 * lines) / total)
         figure.legend(
-            shared.values(), shared, loc="upper left", bbox_to_anchor=anchor, ncols=6,
+            shared.values(), shared, loc="upper left", bbox_to_anchor=anchor,
+            ncols=math.ceil(len(shared) / lines),
             borderaxespad=0, handlelength=3.0, columnspacing=1.5, fontsize=9,
         )  # fmt: skip
     top = total - head

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from leml_theory.bounds import RISK_BOUNDS, tabled_bounds
 from leml_theory.plots.panel import Panel, numbers
-from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS
+from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS, PREDICTIONS
 from leml_theory.plots.ticks import label_logs, label_values, number
+from leml_theory.plots.titles import signed
 from leml_theory.plots.validity import (
     above,
     best_of_family,
@@ -61,7 +62,7 @@ def is_text(handle: object) -> bool:
 
 
 def draw_measured(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
-    """Draw the points of every ball with error bars, and the sharp prediction where there is one.
+    """Draw the points of every ball with error bars, and its prediction where there is one.
 
     Points of a ball without a prediction are joined, to be followed by eye.
     """
@@ -71,27 +72,54 @@ def draw_measured(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
             continue
         x, value, error = (numbers(points, name) for name in (panel.axis, "value", "stderr"))
         bars = ERRORS * np.nan_to_num(error)
-        sharp = points["predicted"].notna().any()
-        ax.errorbar(
+        predicted = points["predicted"].notna().any()
+        drawn = ax.errorbar(
             x,
             value,
             yerr=[np.minimum(bars, 0.999 * value), bars],
             **look.marks(),
-            linestyle="none" if sharp else look.line,
+            linestyle="none" if predicted else look.line,
             linewidth=1.0,
             elinewidth=1.2,
             capsize=2.5,
             zorder=4,
             label=f"{look.name}{_slope_text(points, panel) or f' {look.noun}, measured'}",
         )
-        if sharp:
-            ax.plot(x, numbers(points, "predicted"), color=look.colour, lw=0.9, ls="--", zorder=3)
+        drawn.lines[0].set_gid("measured")
+        if predicted:
+            draw_prediction(ax, x, points, look.colour)
     if (hidden := int((rows["value"] <= 0).sum())) > 0:
         text_entry(ax, f"{hidden} points at or below zero, not shown on this axis")
 
 
+def kind_of(points: pd.DataFrame) -> str:
+    """Return 'sharp' where all predictions of a curve are, else 'limit'."""
+    known = points["prediction"][points["predicted"].notna()]
+    return "sharp" if known.eq("sharp").all() else "limit"
+
+
+def draw_prediction(ax: Axes, x: Array, points: pd.DataFrame, colour: str) -> None:
+    """Draw the predictions of one ball, each part as the line of its kind, named once."""
+    limit = points["prediction"].ne("sharp").to_numpy()
+    beside = np.convolve(limit, [1, 1, 1], "same") > 0  # a segment with one end a limit is one
+    value = numbers(points, "predicted")
+    for kind, part in (("sharp", ~limit), ("limit", beside)):
+        if not (part & np.isfinite(value)).any():
+            continue
+        named = any(line.get_gid() == kind for line in ax.lines)
+        ax.plot(
+            x,
+            np.where(part, value, np.nan),
+            color=colour,
+            **PREDICTIONS[kind],
+            zorder=3,
+            gid=kind,
+            label="_" if named else f"{kind} prediction",
+        )
+
+
 def _slope_text(points: pd.DataFrame, panel: Panel) -> str:
-    """Return the fitted slope of one ball, and the slope of its sharp prediction on the grid."""
+    """Return the fitted slope of one ball, and the slope of its prediction on the same grid."""
     points = points[(points[panel.axis] >= panel.fit_from) & (points["stderr"] > 0)]
     if not panel.fitted or points[panel.axis].nunique() < 2:
         return ""
@@ -102,13 +130,8 @@ def _slope_text(points: pd.DataFrame, panel: Panel) -> str:
     text = f": slope {signed(slope.slope)} ± {bar:.{3 if bar >= 0.001 else 4}f}{since}"
     if points["predicted"].gt(0).all():
         expected = curve_slope(x, points["predicted"], error / value)
-        text += f" ({panel.prediction} {signed(expected)})"
+        text += f" ({kind_of(points)} {signed(expected)})"
     return text
-
-
-def signed(slope: float) -> str:
-    """Return a slope in three digits with a proper minus sign, and none before zero."""
-    return f"{round(slope, 3) + 0.0:+.3f}".replace("-", MINUS).replace("+0.000", "0.000")
 
 
 def bound_rows(rows: pd.DataFrame) -> pd.DataFrame:
@@ -157,6 +180,7 @@ def _draw_bound(ax: Axes, rows: pd.DataFrame, axis: str, name: str) -> None:
             marker=lone,
             markersize=16,
             label=bound.label,
+            gid="bound",
         )
     if not valid.all():
         reason = f"{bound.label}, not valid here: {short_reason(rows[~valid], name)}"
@@ -169,6 +193,7 @@ def _draw_bound(ax: Axes, rows: pd.DataFrame, axis: str, name: str) -> None:
             marker="x",
             markersize=4,
             label=reason,
+            gid="not valid",
         )
 
 
@@ -184,6 +209,7 @@ def _draw_risk_bounds(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
                 linestyle=bound.look.line,
                 linewidth=1.5,
                 label=f"{bound.label}, with probability 1 {MINUS} δ",
+                gid="bound",
             )
 
 
@@ -219,20 +245,28 @@ def draw_guides(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
     for guide, line in zip(panel.guides, _GUIDE_LINES, strict=False):
         own = rows[rows["ball"] == guide.ball]
         curve = guide.curve(own)
-        ax.plot(own[panel.axis], curve, color=GUIDE, lw=1.0, ls=line, label=guide.label, zorder=2)
-    span = rows[panel.axis].min(), rows[panel.axis].max()
-    for level, (label, place) in enumerate(panel.marks(rows).items()):
-        if span[0] <= place <= span[1]:
-            ax.axvline(place, color="0.45", linewidth=0.7, zorder=1)
-            ax.annotate(
-                label,
-                (place, 0.015 + 0.055 * level),
-                xycoords=("data", "axes fraction"),
-                xytext=(2, 0),
-                textcoords="offset points",
-                color="0.35",
-                fontsize=7.5,
-            )
+        x = own[panel.axis]
+        ax.plot(x, curve, color=GUIDE, lw=1.0, ls=line, label=guide.label, zorder=2, gid="guide")
+    low, high = rows[panel.axis].min(), rows[panel.axis].max()
+    marks = [(p, name) for name, p in panel.marks(rows).items() if low <= p <= high]
+    _draw_marks(ax, sorted(marks))
+
+
+def _draw_marks(ax: Axes, marks: list[tuple[float, str]]) -> None:
+    """Draw named vertical lines, each name on the side that is away from the nearest other line."""
+    for i, (place, name) in enumerate(marks):
+        left = i + 1 < len(marks) and (i == 0 or marks[i + 1][0] * marks[i - 1][0] < place**2)
+        ax.axvline(place, color="0.45", linewidth=0.7, zorder=1, gid=name)
+        ax.annotate(
+            name,
+            (place, 0.015),
+            xycoords=("data", "axes fraction"),
+            xytext=(-2 if left else 2, 0),
+            textcoords="offset points",
+            horizontalalignment="right" if left else "left",
+            color="0.35",
+            fontsize=7.5,
+        )
 
 
 def draw_violations(ax: Axes, rows: pd.DataFrame, axis: str, n_tests: int) -> None:

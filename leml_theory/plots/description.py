@@ -23,11 +23,14 @@ class LineDescription:
     label : str
         As in the legend; empty where matplotlib made one up.
     x, y : float array of shape (n_points,)
+    mark : str
+        What kind of mark it is on our own pictures, by which captions know it; else empty.
     """
 
     label: str
     x: NDArray[np.float64]
     y: NDArray[np.float64]
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,7 @@ def _lines(axes: Axes) -> tuple[LineDescription, ...]:
             _label(shared.get(id(line), line.get_label())),
             _numbers(line.get_xdata(orig=False)),
             _numbers(line.get_ydata(orig=False)),
+            str(line.get_gid() or ""),
         )
         for line in axes.get_lines()
     )

@@ -86,7 +86,7 @@ class Panel:
     axis : str
         Column along the horizontal axis.
     title : str
-        The finding.
+        What is shown, claiming nothing.
     bounds : tuple of str, optional
         Bounds drawn as lines; by default Theorem 3 and the best of the trace ball's others.  Bounds
         of the user's own are drawn in any case.
@@ -102,8 +102,6 @@ class Panel:
         Whether the legend tells the fitted slope, and from which value of the axis on.
     kind : str
         'curves' along the axis, 'categories' beside each other, or the 'outlier' of X11.
-    prediction : str
-        What the thin dashes are: 'sharp', or 'limit' where sizes have to grow first.
     """
 
     experiment: str
@@ -120,7 +118,6 @@ class Panel:
     fitted: bool = True
     fit_from: float = 0.0
     kind: str = "curves"
-    prediction: str = "sharp"
 
     def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the panel, sorted along the axis, each point of a ball once."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import replace
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,8 +11,9 @@ from leml_theory.plots.catalogue import PICTURES, RISK_AGAINST_LABELS, RISK_AGAI
 from leml_theory.plots.compose import Picture, draw_panel, draw_picture
 from leml_theory.plots.panel import AXIS_NAMES, Panel, regimes, varies
 from leml_theory.plots.style import picture_style
+from leml_theory.plots.titles import derived_title, judged
 from leml_theory.plots.validity import above
-from leml_theory.sweep.experiments import EXPERIMENTS, Experiment
+from leml_theory.sweep.experiments import EXPERIMENTS
 from leml_theory.sweep.experiments.custom import GRID
 from leml_theory.sweep.frame import comparisons
 
@@ -23,17 +21,16 @@ _QUANTITIES = ("rademacher average", "supremum deviation", "excess risk", "gener
 _MOST_PANELS = 12
 _NEEDED = [
     "experiment", "series", "quantity", "ball", "law", "n", "d", "L", "s", "P", "radius",
-    "radius_factor", "value", "stderr", "predicted", "signal", "delta", "high_probability",
-    "high_probability_name", "failures",
-    "theorem_3", "theorem_3_valid",
+    "radius_factor", "value", "stderr", "predicted", "prediction", "signal", "delta",
+    "high_probability", "high_probability_name", "failures", "theorem_3", "theorem_3_valid",
 ]  # fmt: skip
 
 
 def plot_experiment(frame: pd.DataFrame, experiment: str) -> Figure:
     """Draw the picture of one experiment, with a panel for every series.
 
-    Measured values with error bars stand beside the sharp prediction and the bounds; a bound is a
-    plain line only where it is valid, and greyed and named where it is not.
+    Measured values with error bars stand beside the prediction, sharp or a limit, and the bounds; a
+    bound is a plain line only where it is valid, and greyed and named where it is not.
 
     Parameters
     ----------
@@ -129,23 +126,13 @@ def _check(frame: pd.DataFrame, needed: list[str]) -> None:
 
 
 def _draw(frame: pd.DataFrame, picture: Picture) -> Figure:
-    """Draw a picture whose title says so when this run does not bear the finding out."""
+    """Draw a picture under the title that this run bears out."""
     n_tests = max(1, comparisons(frame))
-    ids = {panel.experiment for panel in picture.panels}
-    rows = frame[frame["experiment"].isin(ids)]
-    if above(rows, n_tests).any():
-        picture = replace(picture, finding=f"A VALID BOUND IS EXCEEDED: {picture.finding}")
-    elif any(_fails(EXPERIMENTS[name], frame) for name in ids & set(EXPERIMENTS)):
-        picture = replace(picture, finding=f"Not confirmed in this run: {picture.finding}")
-    return draw_picture(frame, picture, n_tests)
-
-
-def _fails(experiment: Experiment, frame: pd.DataFrame) -> bool:
-    """Return whether a slope or a check of the experiment fails on the frame."""
-    verdicts = [row.verdict for row in experiment.slopes(frame)]
-    with suppress(IndexError, KeyError):  # some series alone cannot be checked, only drawn
-        verdicts += [row.verdict for row in experiment.check_rows(frame)]
-    return "fails" in verdicts
+    ids = dict.fromkeys(panel.experiment for panel in picture.panels)
+    title = derived_title(picture.topic, *judged(frame, ids), picture.told)
+    if above(frame[frame["experiment"].isin(ids)], n_tests).any():
+        title = f"A VALID BOUND IS EXCEEDED: {title}"
+    return draw_picture(frame, picture, title, n_tests)
 
 
 def _picture(frame: pd.DataFrame, experiment: str) -> Picture:
@@ -172,8 +159,8 @@ def _default(frame: pd.DataFrame, experiment: str) -> Picture:
     remark = f"{left_out} more panels left out: draw them by `plot_series`." if left_out > 0 else ""
     columns = 1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else 3
     known = EXPERIMENTS.get(experiment)
-    finding = known.title if known else f"Your {experiment} beside the bounds"
-    return Picture(finding, tuple(panels[:_MOST_PANELS]), remark, columns)
+    topic = known.title if known else f"Your {experiment} beside the bounds"
+    return Picture(topic, tuple(panels[:_MOST_PANELS]), remark=remark, columns=columns)
 
 
 def _axis(rows: pd.DataFrame) -> str:

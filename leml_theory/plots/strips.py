@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from leml_theory.plots.curves import ERRORS
 from leml_theory.plots.panel import numbers
-from leml_theory.plots.style import LOOKS, MINUS
+from leml_theory.plots.style import LOOKS
 from leml_theory.plots.ticks import label_logs
 from leml_theory.plots.validity import best_valid
 from leml_theory.sweep.rates import local_slopes
@@ -16,7 +16,7 @@ from leml_theory.sweep.rates import local_slopes
 
 def draw_ratio(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     """Draw measured over the smallest valid bound: level where the bound predicts the rate."""
-    ax.axhline(1, color="black", linewidth=0.8)
+    ax.axhline(1, color="black", linewidth=0.8, gid="on its bound")
     for ball, look in LOOKS.items():
         points = rows[rows["ball"] == ball]
         ax.plot(
@@ -35,15 +35,8 @@ def draw_ratio(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
 def draw_slopes(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     """Draw the slope between neighbouring points beside the bounds' rate and the fast one."""
     for level, name in ((-0.5, "bound's rate"), (-1.0, "fast rate")):
-        ax.axhline(level, color="0.3", linewidth=0.8, linestyle="-" if level > -1 else "--")
-        ax.annotate(
-            f"{name} {level:g}".replace("-", MINUS),
-            (0.008, level + 0.04),
-            xycoords=("axes fraction", "data"),
-            fontsize=7,
-            color="0.3",
-            zorder=1.5,
-        )
+        line = "-" if level > -1 else "--"
+        ax.axhline(level, color="0.3", linewidth=0.8, linestyle=line, gid=name)
     for ball, look in LOOKS.items():
         points = rows[(rows["ball"] == ball) & (rows["value"] > 0) & (rows["stderr"] > 0)]
         if points[axis].nunique() < 2:

@@ -1,4 +1,4 @@
-"""How pictures look: a marker and a line style for every ball; saving them."""
+"""How pictures look: a marker and a line style for every ball and prediction; saving them."""
 
 from __future__ import annotations
 
@@ -65,6 +65,12 @@ LOOKS = {
     "frobenius": Look("Frobenius", "ball", _ORANGE, "s", "none", 7.2, (0, (5, 2))),
     "leml": Look("rank-k LEML", "fit", "0.25", "x", "0.25", 5.5, (0, (1, 1.5))),
     "pooled": Look("pooled", "oracle", _GREEN, "^", "#9ad3b3", 6.0, (0, (4, 1.5, 1, 1.5))),
+}
+
+# Thin lines in the colour of the ball; told apart by their pattern, in greyscale too.
+PREDICTIONS: dict[str, dict[str, Any]] = {
+    "sharp": {"linestyle": (0, (4, 2)), "linewidth": 0.9},
+    "limit": {"linestyle": (0, (1, 3)), "linewidth": 1.7},
 }
 
 

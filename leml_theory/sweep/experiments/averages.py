@@ -31,7 +31,7 @@ def _x1(preset: str) -> list[Planned]:
 
 X1 = Experiment(
     "X1",
-    "Theorem 3 is attained by rank-one features (Claim 7)",
+    "Theorem 3 with rank-one features, where it may be attained (Claim 7)",
     _x1,
     (
         Fit("n", AVERAGE, "n", "sharp", HALF),

@@ -64,4 +64,4 @@ def _refused(rows: pd.DataFrame) -> list[Outcome]:
     return checks
 
 
-X11 = Experiment("X11", "Negative controls: bounds refused with their reasons", _x11, (), _refused)
+X11 = Experiment("X11", "Negative controls: worlds outside an assumption", _x11, (), _refused)

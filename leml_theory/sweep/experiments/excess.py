@@ -60,7 +60,7 @@ def _saturation(rows: pd.DataFrame) -> list[Outcome]:
 
 X3 = Experiment(
     "X3",
-    "Theorem 4 needs L <= d: the advantage saturates, and the statement fails beyond",
+    "Theorem 4 beyond L = d",
     _x3,
     (
         *TRANSITION_FITS,
@@ -90,7 +90,7 @@ def _head_label(rows: pd.DataFrame) -> list[Outcome]:
 
 X4 = Experiment(
     "X4",
-    "Theorem 6: a label seen too often takes the advantage away",
+    "Theorem 6, one label seen too often",
     _x4,
     (*SKEW_FITS, Fit("planted on the head", EXCESS, "P", "reported", {"trace": 0.5})),
     _head_label,
@@ -145,7 +145,7 @@ def _x6(preset: str) -> list[Planned]:
 
 X6 = Experiment(
     "X6",
-    "Radius sqrt(L): flat for the trace ball, growing for the Frobenius ball",
+    "Excess of the worst planted signal, radius √L",
     _x6,
     (
         Fit("L = d", EXCESS, "L", "sharp", {"frobenius": 0.5}),
@@ -157,13 +157,13 @@ X6 = Experiment(
 def _x8(preset: str) -> list[Planned]:
     quick = preset == "quick"
     place = {"d": 16, "L": 16, "rho": 0.5, "draws": 60 if quick else 400}
-    points = powers(10, 18, 4) if quick else powers(10, 18, 2)
+    points = powers(10, 18, 2) if quick else powers(10, 18)
     return [Planned("fixed signal", "fixed planted", {**place, "n": n}) for n in points]
 
 
 X8 = Experiment(
     "X8",
-    "A signal that does not shrink with n is learnt at a fast rate",
+    "Excess of a signal that does not shrink with n",
     _x8,
     (Fit("fixed signal", EXCESS, "n", "fast", {"trace": -0.5, "frobenius": -0.5}),),
 )

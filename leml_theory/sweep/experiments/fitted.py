@@ -50,7 +50,7 @@ def _x9_fits() -> tuple[Fit, ...]:
 
 X9 = Experiment(
     "X9",
-    "Squared and logistic loss: regimes of the excess risk, faster than the bound",
+    "Squared and logistic loss: excess risk and its regimes",
     _x9,
     _x9_fits(),
 )
