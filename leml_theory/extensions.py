@@ -1,9 +1,9 @@
-"""Names for laws, losses, label models, bounds and experiments of one's own.
+"""Names for laws, losses, label models, bounds and experiments of your own.
 
 A registered name works wherever the names of the package do: in `feature_law`, `label_model` and
 `LOSSES`, in the cells of a sweep and on its command line, in its tables and pictures.  A name
-stands for one thing: giving a name of the package, or one's own a second time, is refused unless it
-is for the same object.
+stands for one thing: a name that is already taken, by the package or by you, is refused unless it
+is registered for the same object again.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def register_loss(loss: Loss) -> None:
 def register_bound(bound: Bound[[Setting]]) -> Bound[[Setting]]:
     """Register a bound on the Rademacher average and return it.
 
-    It joins `complexity_bounds` and `best_bound`, has its columns in results.csv, is held against
+    It joins `complexity_bounds` and `best_bound`, has its columns in results.csv, is compared with
     every measurement where it is valid, and is drawn as its `drawn` says.
     """
     if bound.name not in COMPLEXITY_BOUNDS and bound.name in columns():
@@ -93,7 +93,7 @@ def register_risk_bound(
 ) -> Bound[[Setting, RiskSetting, BoundValue]]:
     """Register a bound on the excess risk that holds with probability 1 - delta, and return it.
 
-    The smallest valid one of all is held against single draws: `high_probability` in results.csv.
+    Single draws are compared with the smallest valid one: `high_probability` in results.csv.
     """
     _register(RISK_BOUNDS, bound.name, bound, "bound")
     return bound

@@ -2,7 +2,7 @@ r"""Rademacher averages of the two balls, measured by Monte Carlo.
 
 :math:`R_n = (\mathrm{radius}/n) E\|V\|` with :math:`V = \sum_i \varepsilon_i x_i e_{l_i}^T`: *one*
 sign and *one* label slot per point, spectral norm for the trace ball, Frobenius norm for the
-Frobenius ball.  The supremum over a ball is attained, so nothing is lost but the Monte Carlo error.
+Frobenius ball.  The supremum over a ball is a dual norm, so the Monte Carlo error is the only one.
 
 Paper: Theorem 3, Theorem 6.
 """
@@ -143,7 +143,7 @@ def rademacher_average(
 
 
 def check_draws(draws: int) -> int:
-    """Return `draws`, of which two make the smallest standard error."""
+    """Return `draws`, which must be at least 2 for a standard error."""
     if positive_integer(draws, "draws") < 2:
         raise ValueError(f"`draws` must be at least 2 for a standard error, got {draws}.")
     return draws
@@ -220,12 +220,12 @@ class Observed:
 def conditional_rademacher_averages(
     data: ObservedData, *, signs: str = "points", draws: int, rng: np.random.Generator
 ) -> dict[str, Estimate]:
-    r"""Measure the Rademacher averages of both unit balls given the data, signs random only.
+    r"""Measure the Rademacher averages of both unit balls given the data: only signs are random.
 
     With `signs` = "points" each point has one sign and one of its observed labels, drawn afresh;
     a point with k observed labels counts k/s times, as it does in the risk.  With "entries" each
     entry has its own sign, and Maurer's vector contraction puts the factor :math:`\sqrt{2/s}` on
-    the sum (it is included): signs per entry with the plain constant bound nothing.
+    the sum (it is included): without that factor, signs per entry give no valid bound.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@ r"""From the Rademacher average to risks: in expectation, McDiarmid, Bousquet, G
 
 All for the risk averaged over the s observed labels, from which s cancels.  A block is a point with
 its s labels; blocks are independent, labels within one need not be.  `complexity` is a bound on the
-Rademacher average of the ball (its radius included), and what fails there fails here.
+Rademacher average of the ball (its radius included), and its failed assumptions are inherited.
 
 Notation: C the Lipschitz constant, B the length of the range of the loss, t = log(1/delta), and
 excess risk L(Zhat) - min L, generalisation gap L(Zhat) - Lhat(Zhat).  Excess bounds include the gap
@@ -151,7 +151,8 @@ def gaussian_linear_gap(
     Gaussian given l: given the labels :math:`\|V\|` is a :math:`\sqrt{\sigma_1\max n_l}`-Lipschitz
     function of a standard Gaussian with mean at most a (Chevet :math:`\sqrt{n\sigma_1} +
     \sqrt{\Sigma M}` for the spectral norm, :math:`\sqrt{n\Sigma}` for the Frobenius norm), and
-    :math:`\max n_l \le M = nP + \sqrt{2nPu} + u/3`, u = log(2L/delta), but for delta/2 (Bernstein).
+    :math:`\max n_l \le M = nP + \sqrt{2nPu} + u/3`, u = log(2L/delta), except with probability
+    delta/2 (Bernstein).
 
     Paper: Appendix C.
     """
@@ -174,7 +175,7 @@ def gaussian_linear_gap(
 
 
 def data_dependent_gap(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
-    r"""Bound the supremum of L - Lhat by the average given the data: it serves on real data.
+    r"""Bound the supremum of L - Lhat by the average given the data, which real data permit.
 
     :math:`2C\hat R + 3B\sqrt{\log(2/\delta)/(2n)}`: McDiarmid once for the supremum and once for
     the empirical average, which one block moves by at most B/n.  `complexity` is the average given
@@ -212,7 +213,7 @@ def _bousquet_value(
 
 
 def _sampling(setting: Setting, risk: RiskSetting) -> Failures:
-    """Collect what every risk bound asks: C finite, s labels at each point, a fixed radius."""
+    """Collect what every risk bound requires: C finite, s labels at each point, a fixed radius."""
     failures: Failures = ()
     if math.isinf(risk.lipschitz):
         here = f"the {risk.loss} loss has none on the ball and the support of x and y"
@@ -258,8 +259,8 @@ def _linear(risk: RiskSetting) -> Failures:
     return (FailedAssumption("needs the linear loss", risk.loss),)
 
 
-# Bounds on the excess risk that hold with probability 1 - delta: the smallest valid one is held
-# against single draws.
+# Bounds on the excess risk that hold with probability 1 - delta: single draws are compared
+# with the smallest valid one.
 RISK_BOUNDS: dict[str, Bound[[Setting, RiskSetting, BoundValue]]] = {
     formula.__name__: Bound(formula.__name__, label, formula, drawn="if asked")
     for formula, label in (

@@ -1,4 +1,4 @@
-"""What a bound needs to know about a world and a loss, and what a bound answers."""
+"""What a bound needs to know about a world and a loss, and what it returns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class BoundValue:
-    """The value of a bound and the assumptions that fail where it is asked for.
+    """The value of a bound and the assumptions that fail in the setting at hand.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ class BoundValue:
 
 
 def extended_nonnegative(value: Any, name: str) -> float:
-    """Return `value` as a float that is not negative; infinity is allowed and means 'none'."""
+    """Return `value` as a float that is not negative; infinity means 'no bound'."""
     return math.inf if value == math.inf else nonnegative(value, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Everything that a bound on a Rademacher average may ask of a world.
+    """Everything about a world that a bound on a Rademacher average may depend on.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Setting:
 
 
 class LossConstants(Protocol):
-    """The part of a loss that a bound asks for."""
+    """The part of a loss that a bound needs."""
 
     @property
     def name(self) -> str:
@@ -157,7 +157,7 @@ class LossConstants(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RiskSetting:
-    """What a bound on a risk asks of the loss and of the minimiser.
+    """What a bound on a risk needs to know about the loss and the minimiser.
 
     Parameters
     ----------

@@ -71,8 +71,8 @@ def predicted_averages(
 def slots(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     """Measure the deviation of the linear loss when s labels per point are seen, risk over n s.
 
-    The labels are all ones (every slot of a point tells the same) or independent signs (every
-    slot tells something new).
+    The labels are all ones (every slot of a point carries the same information) or
+    independent signs (every slot carries new information).
 
     Paper: Appendix B, the case s > 1.
     """

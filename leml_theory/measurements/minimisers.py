@@ -64,7 +64,7 @@ class _Fits:
 
 
 def _largest_label(parameters: Parameters) -> float:
-    """Return the largest |y| of the label model, infinite when nothing is known of it."""
+    """Return the largest |y| of the label model, infinite when it is not known."""
     sizes = int(parameters["d"]), int(parameters["L"])
     labels = label_model(parameters["labels"], *sizes, np.random.default_rng(0))
     return 1.0 if labels.binary else math.inf

@@ -1,4 +1,4 @@
-"""Excess risk with the linear and the clipped linear loss, in worlds where it is explicit."""
+"""Excess risk with the linear and the clipped linear loss, in worlds where it has a closed form."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _excess_draws(
 ) -> Array:
     """Draw excess risks of both minimisers for every signal, shape (draws, signals, 2).
 
-    All signals of a draw share the noise; only the first row of V knows the signal.
+    All signals of a draw share the noise; only the first row of V depends on the signal.
     """
     n, d = int(parameters["n"]), int(parameters["d"])
     noise = Planted(seen.n_labels, 0.0)
@@ -86,7 +86,7 @@ def _excess_draws(
 
 
 def worst_planted(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
-    """Measure the excess risk at the worst planted signal, for each ball its own.
+    """Measure the excess risk at the worst planted signal of each ball.
 
     The signal is chosen on other draws than those it is evaluated on, so that the largest of many
     noisy means is never reported as a mean.
@@ -200,10 +200,10 @@ def clipped(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
 
 
 def outlier(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
-    """Measure how often the excess risk is above what Theorem 3 promises, the loss being unbounded.
+    """Measure how often the excess risk is above what Theorem 3 promises, for an unbounded loss.
 
-    One rare outlier turns the minimiser round.  The record's value is the frequency; its column
-    `signal` holds the ratio of the excess to what Theorem 3 promises with unit constants.
+    One rare outlier flips the sign of the minimiser.  The record's value is the frequency; its
+    column `signal` holds the ratio of the excess to what Theorem 3 promises with unit constants.
 
     Paper: Theorem 3.
     """

@@ -45,7 +45,7 @@ def population_risk(
     draws: int = 100_000,
     rng: np.random.Generator | None = None,
 ) -> RiskValue:
-    """Compute the population risk of Z by the best method there is for this world.
+    """Compute the population risk of Z by the best method available for this world.
 
     Closed form for the linear and the squared loss, quadrature for Gaussian features with the
     logistic loss or with linear labels and a loss of y - f, enumeration for features of small
@@ -60,9 +60,9 @@ def population_risk(
     Z : array, shape (d, L)
         Coefficients.
     draws : int
-        Points drawn where nothing else is possible.
+        Number of points drawn where sampling is the only way.
     rng : Generator, optional
-        Needed there only.
+        Needed for sampling only.
 
     Returns
     -------
@@ -99,9 +99,9 @@ def minimum_risk(
     tol : float
         Width to aim for, relative to the risk of Z = 0.
     draws : int
-        Points drawn for each end where nothing is known in closed form.
+        Number of points drawn for each end where no closed form is known.
     rng : Generator, optional
-        Needed there only.
+        Needed for sampling only.
 
     Returns
     -------
