@@ -1,6 +1,12 @@
 """Solvers: arrays in, a certified Z out; LEML itself, and its scikit-learn face.
 
 The names of the second group load numba or scikit-learn, so they are imported when first asked for.
+
+Examples
+--------
+>>> from leml_solver import LOSSES
+>>> LOSSES["squared_hinge"].curvature
+2.0
 """
 
 from __future__ import annotations

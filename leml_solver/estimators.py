@@ -306,6 +306,16 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
     ----------
     W_, H_, intercept_, certificate_, status_, trace_, objective_, n_iter_, rank_
         As for `LEMLClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import LEMLRegressor
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> Y = np.array([[1.0, 2.0], [np.nan, 4.0], [3.0, 6.0]])
+    >>> model = LEMLRegressor(rank=1, penalty=1e-6, fit_intercept=False, random_state=0).fit(X, Y)
+    >>> model.predict(np.array([[0.0, 1.0]])).round(3)
+    array([[2., 4.]])
     """
 
     def __init__(

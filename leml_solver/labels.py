@@ -52,6 +52,15 @@ class Labels:
 
     Build it with `full`, `with_missing`, `masked` or `observed`. Exactly one of `complete` (a CSR
     matrix or an array; an entry not stored is 0) and `entries` is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Labels
+    >>> Labels.with_missing(np.array([[1.0, np.nan], [0.0, 1.0]])).n_observed
+    3
+    >>> Labels.observed(rows=[0, 1, 1], columns=[0, 0, 1], values=[1, 0, 1], shape=(2, 2)).is_full
+    False
     """
 
     shape: tuple[int, int]

@@ -37,6 +37,17 @@ class Loss(ABC):
         Whether labels are -1 and +1.
     residual : bool
         Whether the loss depends on y - f only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Logistic, Loss
+    >>> loss: Loss = Logistic()
+    >>> y, f = np.array([1.0]), np.array([0.0])
+    >>> loss.derivative(y, f), loss.second_derivative(y, f)
+    (array([-0.5]), array([0.25]))
+    >>> loss.curvature
+    0.25
     """
 
     __slots__ = ()
@@ -123,6 +134,13 @@ class Linear(Loss):
     """-y f: the loss of Appendix C.
 
     Paper: Appendix C.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Linear
+    >>> Linear().value(np.array([1.0, -1.0]), np.array([0.5, 0.5]))
+    array([-0.5,  0.5])
     """
 
     name = "linear"
@@ -170,6 +188,15 @@ class Squared(Loss):
     """(y - f)^2 / 2.
 
     Paper: Table 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Squared
+    >>> Squared().value(np.array([1.0]), np.array([-2.0]))
+    array([4.5])
+    >>> Squared().derivative(np.array([1.0]), np.array([-2.0]))
+    array([-3.])
     """
 
     name = "squared"
@@ -211,6 +238,13 @@ class Logistic(Loss):
     """log(1 + exp(-y f)), labels -1 and +1.
 
     Paper: Table 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Logistic
+    >>> Logistic().value(np.array([1.0, -1.0]), np.array([0.0, 2.0])).round(4)
+    array([0.6931, 2.1269])
     """
 
     name = "logistic"
@@ -265,6 +299,13 @@ class SquaredHinge(Loss):
     """max(0, 1 - y f)^2, labels -1 and +1.
 
     Paper: Table 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import SquaredHinge
+    >>> SquaredHinge().value(np.array([1.0, 1.0, -1.0]), np.array([2.0, 0.5, 0.5]))
+    array([0.  , 0.25, 2.25])
     """
 
     name = "squared_hinge"
@@ -308,7 +349,17 @@ class SquaredHinge(Loss):
 
 @dataclass(frozen=True, slots=True)
 class Absolute(Loss):
-    """|y - f|."""
+    """|y - f|.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Absolute
+    >>> Absolute().value(np.array([1.0]), np.array([-2.0]))
+    array([3.])
+    >>> Absolute().smooth
+    False
+    """
 
     name = "absolute"
     curvature = None
@@ -353,7 +404,15 @@ class Absolute(Loss):
 
 @dataclass(frozen=True, slots=True)
 class Hinge(Loss):
-    """max(0, 1 - y f), labels -1 and +1."""
+    """max(0, 1 - y f), labels -1 and +1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Hinge
+    >>> Hinge().value(np.array([1.0, 1.0, -1.0]), np.array([2.0, 0.5, 0.5]))
+    array([0. , 0.5, 1.5])
+    """
 
     name = "hinge"
     curvature = None

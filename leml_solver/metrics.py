@@ -142,6 +142,16 @@ def evaluate_scores(
     Returns
     -------
     MultiLabelMetrics
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import evaluate_scores
+    >>> Y = np.array([[1, 0, 0], [0, 1, np.nan]])
+    >>> scores = np.array([[0.8, 0.9, 0.1], [0.2, 0.7, 0.6]])
+    >>> metrics = evaluate_scores(Y, scores, ks=(1,), threshold=0.5)
+    >>> metrics.top_k[1], metrics.hamming, metrics.auc
+    (0.5, 0.2, 0.75)
     """
     blocks = _Blocks.of(Y, scores, ks, threshold, mask)
     tally = _Tally(blocks.depth)
@@ -181,6 +191,14 @@ def top_k_accuracy(Y: Any, scores: Array | Scores, k: int, *, mask: Any = None) 
     """Return top-K accuracy, which is precision at K; see `evaluate_scores`.
 
     Paper: Section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import top_k_accuracy
+    >>> Y, scores = np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0.8, 0.1, 0.9], [0.2, 0.5, 0.6]])
+    >>> top_k_accuracy(Y, scores, k=1), top_k_accuracy(Y, scores, k=2)
+    (0.5, 0.75)
     """
     return evaluate_scores(Y, scores, ks=(k,), mask=mask).top_k[k]
 
@@ -191,6 +209,13 @@ def hamming_loss(
     """Return the share of observed entries on the wrong side of `threshold`.
 
     Paper: Section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import hamming_loss
+    >>> hamming_loss(np.array([[1, 0, 0, 0]]), np.array([[0.8, 0.9, 0.1, 0.2]]), threshold=0.5)
+    0.25
     """
     return evaluate_scores(Y, scores, ks=(), threshold=threshold, mask=mask).hamming
 
@@ -199,6 +224,13 @@ def average_auc(Y: Any, scores: Array | Scores, *, mask: Any = None) -> float:
     """Return the area under the ROC curve of each row's labels, averaged; see `evaluate_scores`.
 
     Paper: Section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import average_auc
+    >>> average_auc(np.array([[1, 0, 0]]), np.array([[0.8, 0.9, 0.1]]))
+    0.5
     """
     return evaluate_scores(Y, scores, ks=(), mask=mask).auc
 

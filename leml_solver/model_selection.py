@@ -156,6 +156,15 @@ def evaluate_estimator(
     """Return the metrics of a fitted estimator with `decision_function`, block by block.
 
     Paper: Section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import LEMLClassifier, evaluate_estimator
+    >>> X, Y = np.eye(4), np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> model = LEMLClassifier(rank=2, penalty=0.01, random_state=0).fit(X, Y)
+    >>> evaluate_estimator(model, X, Y, ks=(1,)).top_k
+    {1: 1.0}
     """
     if Y is None or getattr(Y, "ndim", 2) != 2:
         raise ValueError("`Y` must be a label matrix; for a vector of classes take accuracy.")

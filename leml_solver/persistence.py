@@ -44,7 +44,19 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class ModelFileError(ValueError):
-    """A file that is not a sound model; the message says why."""
+    """A file that is not a sound model; the message says why.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from leml_solver import ModelFileError, load_model
+    >>> _ = Path("notes.txt").write_text("not a model")
+    >>> try:
+    ...     load_model("notes.txt")
+    ... except ModelFileError as error:
+    ...     print(str(error).partition(" (")[0])
+    notes.txt: not a sound npz file
+    """
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
@@ -59,6 +71,15 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     ------
     ValueError
         If the model is not fitted or has parts that a file cannot hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import LEMLRegressor, load_model, save_model
+    >>> model = LEMLRegressor(rank=1, random_state=0).fit(np.eye(4), np.eye(4)[:, :2])
+    >>> save_model(model, "example.model")
+    >>> load_model("example.model").rank
+    1
     """
     name = type(model).__name__
     if _ESTIMATORS.get(name) is not type(model):
@@ -94,6 +115,15 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         If the file is damaged, foreign, or of another version.
     OSError
         If it cannot be opened.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import LEMLClassifier, load_model, save_model
+    >>> model = LEMLClassifier(rank=1, random_state=0).fit(np.eye(4), np.eye(4)[:, :2])
+    >>> save_model(model, "example.model")
+    >>> np.array_equal(load_model("example.model").W_, model.W_)
+    True
     """
     try:
         arrays = read_arrays(path, compressed=False)

@@ -43,6 +43,18 @@ class Problem:
         into {-1, +1} for a binary loss.
     labels_per_point : float or None
         s, by which (times n) the risk is normalised; None means total weight over n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Problem
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> problem = Problem("squared", X, np.array([[1.0, np.nan], [0.0, 2.0]]))
+    >>> problem.objective(np.zeros((2, 2)))
+    2.5
+    >>> problem.gradient(np.zeros((2, 2)))
+    array([[-1.,  0.],
+           [ 0., -2.]])
     """
 
     loss: Loss

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 
 class Status(Enum):
-    """How a solver ended; each value says what to do next."""
+    """How a solver ended; each value says what to do next.
+
+    Examples
+    --------
+    >>> from leml_solver import Status
+    >>> print(Status.SOLVED.value)
+    The certified gap is within `tol`: use the result.
+    """
 
     SOLVED = "The certified gap is within `tol`: use the result."
     GAP_ABOVE_TOL = (
@@ -29,7 +36,15 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Bounds, at the returned point, on how far its objective is from the minimum."""
+    """Bounds, at the returned point, on how far its objective is from the minimum.
+
+    Examples
+    --------
+    >>> from leml_solver import Certificate
+    >>> certificate = Certificate(objective=1.5, lower_bound=1.25, infeasibility=0.0, scale=5.0)
+    >>> certificate.gap, certificate.relative_gap
+    (0.25, 0.05)
+    """
 
     objective: float
     """Weighted sum of losses, evaluated afresh at the returned Z."""
@@ -73,6 +88,16 @@ class SolverResult:
         Gradient evaluations of our engine, iterations of the solver inside cvxpy.
     seconds : float
         Wall time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Problem, TraceBall, minimise
+    >>> result = minimise(Problem("squared", np.eye(2), 2 * np.eye(2)), TraceBall(1.0))
+    >>> np.diag(result.Z).round(6)
+    array([0.5, 0.5])
+    >>> result.status.name, result.certificate.relative_gap < 1e-6
+    ('SOLVED', True)
     """
 
     Z: NDArray[np.float64]

@@ -55,6 +55,12 @@ class Moments:
     -----
     Paper: Theorem 4, whose third condition is about x itself and so forces E x = 0; its proof
     needs the condition for the symmetrised x only.
+
+    Examples
+    --------
+    >>> from simulations import RademacherVectors
+    >>> RademacherVectors(n_features=4).moments
+    Moments(second_moment=1.0, top_eigenvalue=0.25, proxy=0.25, radius=1.0, centred=True)
     """
 
     second_moment: float
@@ -70,7 +76,18 @@ _UNKNOWN = Moments(math.inf, math.inf, None, math.inf, centred=False)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Support:
-    """All values of x, shape (k, d), and their probabilities, shape (k,)."""
+    """All values of x, shape (k, d), and their probabilities, shape (k,).
+
+    Examples
+    --------
+    >>> from simulations import RankOne
+    >>> support = RankOne(n_features=4).support
+    >>> support.points
+    array([[ 0.5,  0.5,  0.5,  0.5],
+           [-0.5, -0.5, -0.5, -0.5]])
+    >>> support.probabilities
+    array([0.5, 0.5])
+    """
 
     points: Array
     probabilities: Array
@@ -89,6 +106,17 @@ class FeatureLaw(ABC):
         Whether x is a centred Gaussian, a vector of independent signs over sqrt(d), or neither.
     symmetric : bool
         Whether x and -x have one law, so that sums and signed sums have one law too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import FeatureLaw
+    >>> class Uniform(FeatureLaw):
+    ...     n_features = 3
+    ...     def sample(self, n, rng):
+    ...         return rng.uniform(-1, 1, size=(n, self.n_features))
+    >>> Uniform().signed_sums(np.array([10, 20]), np.random.default_rng(0)).shape
+    (3, 2)
     """
 
     __slots__ = ()
@@ -173,6 +201,16 @@ class IsotropicGaussian(FeatureLaw):
     """Gaussian x with covariance I/d, so that E|x|^2 = 1; covariance I when not `normalised`.
 
     Paper: Theorem 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import IsotropicGaussian
+    >>> law = IsotropicGaussian(n_features=4)
+    >>> law.sample(3, np.random.default_rng(0)).shape
+    (3, 4)
+    >>> law.moments.top_eigenvalue
+    0.25
     """
 
     n_features: int
@@ -209,7 +247,15 @@ class IsotropicGaussian(FeatureLaw):
 
 @dataclass(frozen=True, slots=True)
 class AnisotropicGaussian(FeatureLaw):
-    """Gaussian x with independent coordinates whose variances are `spectrum`."""
+    """Gaussian x with independent coordinates whose variances are `spectrum`.
+
+    Examples
+    --------
+    >>> from simulations import AnisotropicGaussian
+    >>> law = AnisotropicGaussian((0.5, 0.25, 0.25))
+    >>> law.moments.second_moment, law.moments.top_eigenvalue
+    (1.0, 0.5)
+    """
 
     spectrum: tuple[float, ...]
 
@@ -255,6 +301,14 @@ class RademacherVectors(FeatureLaw):
     """x = r/sqrt(d) with independent signs r: isotropic, |x| = 1, sub-Gaussian with proxy 1/d.
 
     Paper: Claim 8, whose 2/d for the proxy is twice the smallest one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import RademacherVectors
+    >>> RademacherVectors(n_features=4).sample(2, np.random.default_rng(0))
+    array([[-0.5,  0.5,  0.5,  0.5],
+           [ 0.5,  0.5, -0.5,  0.5]])
     """
 
     n_features: int
@@ -296,6 +350,14 @@ class RankOne(FeatureLaw):
     """x = zeta mu with a random sign zeta and the fixed unit vector mu = (1, ..., 1)/sqrt(d).
 
     Paper: Claim 7.
+
+    Examples
+    --------
+    >>> from simulations import RankOne
+    >>> RankOne(n_features=4).direction
+    array([0.5, 0.5, 0.5, 0.5])
+    >>> RankOne(n_features=4).moments.top_eigenvalue
+    1.0
     """
 
     n_features: int
@@ -344,6 +406,14 @@ class NonNegative(FeatureLaw):
     :math:`E xx^T = ((1-2/\pi) I + (2/\pi) 11^T)/d`.  With :math:`2\Phi(a) \le
     \exp(a\sqrt{2/\pi})`, the symmetrised x has the proxy :math:`1/d + 2/\pi`; x itself, not
     being centred, has none.
+
+    Examples
+    --------
+    >>> from simulations import NonNegative
+    >>> NonNegative(n_features=2).mean_vector.round(3)
+    array([0.564, 0.564])
+    >>> NonNegative(n_features=2).moments.centred
+    False
     """
 
     n_features: int
@@ -386,6 +456,13 @@ class HeavyTailed(FeatureLaw):
         Dimension d.
     degrees : float
         Degrees of freedom, above 2 so that the second moment exists.
+
+    Examples
+    --------
+    >>> from simulations import HeavyTailed
+    >>> law = HeavyTailed(n_features=4, degrees=3.0)
+    >>> law.moments.second_moment, law.moments.proxy
+    (1.0, None)
     """
 
     n_features: int
@@ -421,6 +498,13 @@ class RareOutlier(FeatureLaw):
     it comes more often than a sub-Gaussian tail would have it.
 
     Paper: Theorem 3.
+
+    Examples
+    --------
+    >>> from simulations import RareOutlier
+    >>> law = RareOutlier(typical=0.5, outlier=8.0, probability=0.01)
+    >>> round(law.mean, 3), round(law.moments.second_moment, 4)
+    (0.415, 0.8875)
     """
 
     typical: float

@@ -28,7 +28,17 @@ SumSampler = Callable[[Counts, np.random.Generator], Array]
 
 
 class Outcome(NamedTuple):
-    """A value of the labels, and its probability at every point and label, shape (k, L)."""
+    """A value of the labels, and its probability at every point and label, shape (k, L).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import RandomSigns
+    >>> for outcome in RandomSigns(n_labels=2).outcomes(np.zeros((1, 3))):
+    ...     print(outcome.value, outcome.probabilities)
+    1.0 [[0.5 0.5]]
+    -1.0 [[0.5 0.5]]
+    """
 
     value: float
     probabilities: Array
@@ -47,6 +57,19 @@ class LabelModel(ABC):
         in {0, 1} with log-odds Z^T x; or neither.
     binary : bool
         Whether all labels are in {0, 1}, or all in {-1, 1}, as binary losses need them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import LabelModel
+    >>> class FirstSign(LabelModel):
+    ...     n_labels = 2
+    ...     binary = True
+    ...     def draw(self, X, rows, columns, rng):
+    ...         return np.where(X[rows, 0] > 0, 1.0, -1.0)
+    >>> X = np.array([[0.3, 1.0], [-0.2, 1.0]])
+    >>> FirstSign().draw(X, np.array([0, 1]), np.array([0, 0]), np.random.default_rng(0))
+    array([ 1., -1.])
     """
 
     __slots__ = ()
@@ -111,6 +134,14 @@ class AllOnes(LabelModel):
     """Every label is one: with the linear loss, the witness that attains the bounds.
 
     Paper: Claim 7, Claim 8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import AllOnes
+    >>> X = np.ones((3, 2))
+    >>> AllOnes(n_labels=4).draw(X, np.array([0, 2]), np.array([1, 3]), np.random.default_rng(0))
+    array([1., 1.])
     """
 
     n_labels: int
@@ -146,7 +177,16 @@ class AllOnes(LabelModel):
 
 @dataclass(frozen=True, slots=True)
 class RandomSigns(LabelModel):
-    """Every label is an independent fair sign, so that nothing can be learnt."""
+    """Every label is an independent fair sign, so that nothing can be learnt.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import RandomSigns
+    >>> rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> RandomSigns(n_labels=2).draw(np.ones((2, 3)), rows, columns, np.random.default_rng(0))
+    array([ 1.,  1.,  1., -1.])
+    """
 
     n_labels: int
 
@@ -190,6 +230,15 @@ class Planted(LabelModel):
         rho in [0, 1].
     head : bool
         Whether only the first label carries the signal; the others are then fair signs.
+
+    Examples
+    --------
+    >>> from simulations import Planted, RademacherVectors
+    >>> model = Planted(n_labels=3, correlation=0.5, head=True)
+    >>> model.agreement
+    array([0.75, 0.5 , 0.5 ])
+    >>> model.cross_moments(RademacherVectors(n_features=4))[0]
+    array([0.25, 0.  , 0.  ])
     """
 
     n_labels: int
@@ -268,7 +317,16 @@ class Planted(LabelModel):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearLabels(LabelModel):
-    """y = Z^T x plus independent Gaussian noise, label by label."""
+    """y = Z^T x plus independent Gaussian noise, label by label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import LinearLabels
+    >>> model = LinearLabels(np.array([[1.0, 2.0], [0.0, 1.0]]), noise=0.0)
+    >>> model.draw(np.ones((1, 2)), np.array([0, 0]), np.array([0, 1]), np.random.default_rng(0))
+    array([1., 3.])
+    """
 
     Z: Array
     noise: float = 1.0
@@ -309,7 +367,16 @@ class LinearLabels(LabelModel):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogisticLabels(LabelModel):
-    """Labels in {0, 1} with log-odds Z^T x, independent given x."""
+    """Labels in {0, 1} with log-odds Z^T x, independent given x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import LogisticLabels
+    >>> one, zero = LogisticLabels(np.array([[0.0, 1.0]])).outcomes(np.ones((1, 1)))
+    >>> one.value, one.probabilities.round(3)
+    (1.0, array([[0.5  , 0.731]]))
+    """
 
     Z: Array
 
@@ -366,7 +433,16 @@ def _scaled(Z: Array) -> Array:
 def low_rank_coefficients(
     n_features: int, n_labels: int, rank: int, rng: np.random.Generator
 ) -> Array:
-    """Draw a d x L matrix of the given rank with Gaussian factors and |Z|_F = sqrt(d L)."""
+    """Draw a d x L matrix of the given rank with Gaussian factors and |Z|_F = sqrt(d L).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import low_rank_coefficients
+    >>> Z = low_rank_coefficients(6, 4, 2, np.random.default_rng(0))
+    >>> int(np.linalg.matrix_rank(Z)), round(float(np.sum(Z**2)), 6)
+    (2, 24.0)
+    """
     shape = (positive_integer(n_features, "n_features"), positive_integer(n_labels, "n_labels"))
     if positive_integer(rank, "rank") > min(shape):
         raise ValueError(f"`rank` must not exceed min(d, L) = {min(shape)}, got {rank}.")
@@ -378,12 +454,29 @@ def shared_coefficients(n_features: int, n_labels: int, rng: np.random.Generator
     """Draw z 1^T, one predictor for all labels, with |Z|_F = sqrt(d L).
 
     Paper: Section 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import shared_coefficients
+    >>> Z = shared_coefficients(6, 4, np.random.default_rng(0))
+    >>> bool((Z == Z[:, :1]).all()), round(float(np.sum(Z**2)), 6)
+    (True, 24.0)
     """
     z = generator(rng).normal(size=positive_integer(n_features, "n_features"))
     return _scaled(np.outer(z, np.ones(positive_integer(n_labels, "n_labels"))))
 
 
 def independent_coefficients(n_features: int, n_labels: int, rng: np.random.Generator) -> Array:
-    """Draw independent predictors, one a label: a full-rank Gaussian with |Z|_F = sqrt(d L)."""
+    """Draw independent predictors, one a label: a full-rank Gaussian with |Z|_F = sqrt(d L).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import independent_coefficients
+    >>> Z = independent_coefficients(6, 4, np.random.default_rng(0))
+    >>> int(np.linalg.matrix_rank(Z)), round(float(np.sum(Z**2)), 6)
+    (4, 24.0)
+    """
     shape = (positive_integer(n_features, "n_features"), positive_integer(n_labels, "n_labels"))
     return _scaled(generator(rng).normal(size=shape))

@@ -23,7 +23,17 @@ Counts = NDArray[np.int64]
 
 
 class Entries(NamedTuple):
-    """Distinct observed entries; an entry seen twice stands once, with weight 2."""
+    """Distinct observed entries; an entry seen twice stands once, with weight 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import UniformLabels
+    >>> pattern = UniformLabels(n_labels=2, labels_per_point=3, replace=True)
+    >>> entries = pattern.draw(1, np.random.default_rng(1))
+    >>> entries.columns, entries.weights
+    (array([0, 1]), array([1., 2.]))
+    """
 
     rows: Counts
     columns: Counts
@@ -31,7 +41,15 @@ class Entries(NamedTuple):
 
 
 class Observation(Protocol):
-    """A law of the observed set Omega."""
+    """A law of the observed set Omega.
+
+    Examples
+    --------
+    >>> from simulations import BernoulliEntries, Observation, UniformLabels
+    >>> patterns: list[Observation] = [UniformLabels(6, 3), BernoulliEntries(6, 0.5)]
+    >>> [(pattern.labels_per_point, pattern.fixed) for pattern in patterns]
+    [(3, True), (3.0, False)]
+    """
 
     @property
     def n_labels(self) -> int:
@@ -72,6 +90,16 @@ class UniformLabels:
     """`labels_per_point` labels a point, uniformly, with or without replacement.
 
     Paper: Section 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import UniformLabels
+    >>> entries = UniformLabels(n_labels=5, labels_per_point=2).draw(3, np.random.default_rng(0))
+    >>> entries.rows
+    array([0, 0, 1, 1, 2, 2])
+    >>> entries.columns
+    array([2, 3, 1, 3, 1, 3])
     """
 
     n_labels: int
@@ -122,6 +150,14 @@ class WeightedLabels:
     Without replacement the marginals would no longer be the given law.
 
     Paper: Theorem 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import WeightedLabels
+    >>> pattern = WeightedLabels((0.5, 0.25, 0.25), labels_per_point=1)
+    >>> pattern.counts(1000, np.random.default_rng(0))
+    array([521, 241, 238])
     """
 
     law: tuple[float, ...]
@@ -161,7 +197,18 @@ class WeightedLabels:
 
 @dataclass(frozen=True, slots=True)
 class BernoulliEntries:
-    """Every entry is seen with probability `rate`, independently of the others."""
+    """Every entry is seen with probability `rate`, independently of the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import BernoulliEntries
+    >>> pattern = BernoulliEntries(n_labels=5, rate=0.4)
+    >>> pattern.labels_per_point
+    2.0
+    >>> pattern.draw(3, np.random.default_rng(0)).columns
+    array([1, 2, 3, 1, 3])
+    """
 
     n_labels: int
     rate: float
@@ -197,14 +244,28 @@ class BernoulliEntries:
 
 
 def zipf(n_labels: int, exponent: float) -> tuple[float, ...]:
-    """Return the law p_l proportional to l^(-exponent) on `n_labels` labels."""
+    """Return the law p_l proportional to l^(-exponent) on `n_labels` labels.
+
+    Examples
+    --------
+    >>> from simulations import zipf
+    >>> [round(p, 3) for p in zipf(n_labels=3, exponent=1.0)]
+    [0.545, 0.273, 0.182]
+    """
     ranks = np.arange(1, positive_integer(n_labels, "n_labels") + 1)
     weights = ranks ** -nonnegative(exponent, "exponent")
     return tuple((weights / weights.sum()).tolist())
 
 
 def heavy_label(n_labels: int, share: float) -> tuple[float, ...]:
-    """Return the law that gives the first label `share` and spreads the rest evenly."""
+    """Return the law that gives the first label `share` and spreads the rest evenly.
+
+    Examples
+    --------
+    >>> from simulations import heavy_label
+    >>> heavy_label(n_labels=5, share=0.5)
+    (0.5, 0.125, 0.125, 0.125, 0.125)
+    """
     if positive_integer(n_labels, "n_labels") < 2:
         raise ValueError(f"`n_labels` must be at least 2 beside a heavy label, got {n_labels}.")
     rest = (1 - open_probability(share, "share")) / (n_labels - 1)

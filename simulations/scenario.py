@@ -23,7 +23,19 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """n points and their observed labels: entry e is label columns[e] of point rows[e]."""
+    """n points and their observed labels: entry e is label columns[e] of point rows[e].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import IsotropicGaussian, RandomSigns, Scenario, UniformLabels
+    >>> scenario = Scenario(IsotropicGaussian(3), RandomSigns(4), UniformLabels(4, 2))
+    >>> sample = scenario.sample(5, np.random.default_rng(0))
+    >>> sample.X.shape, sample.values.size
+    ((5, 3), 10)
+    >>> sample.problem("squared").shape
+    (3, 4)
+    """
 
     X: Array
     rows: Counts
@@ -44,7 +56,21 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """A synthetic world: x from `features`, y given x from `labels`, seen as `observation` says."""
+    """A synthetic world: x from `features`, y given x from `labels`, seen as `observation` says.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simulations import IsotropicGaussian, LinearLabels, Scenario, UniformLabels
+    >>> from simulations import low_rank_coefficients
+    >>> rng = np.random.default_rng(0)
+    >>> labels = LinearLabels(low_rank_coefficients(8, 5, rank=2, rng=rng), noise=0.1)
+    >>> scenario = Scenario(IsotropicGaussian(8), labels, UniformLabels(5, labels_per_point=2))
+    >>> scenario.sample(100, rng).X.shape
+    (100, 8)
+    >>> scenario.label_sums(100, rng).shape
+    (8, 5)
+    """
 
     features: FeatureLaw
     labels: LabelModel

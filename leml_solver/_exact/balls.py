@@ -14,7 +14,18 @@ Array = NDArray[np.float64]
 
 
 class Ball(Protocol):
-    """All (d, L) matrices Z with norm(Z) <= radius."""
+    """All (d, L) matrices Z with norm(Z) <= radius.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Ball, FrobeniusBall, TraceBall
+    >>> balls: list[Ball] = [TraceBall(radius=1.0), FrobeniusBall(radius=1.0)]
+    >>> [round(ball.norm(np.eye(4)), 9) for ball in balls]
+    [4.0, 2.0]
+    >>> [round(ball.dual_norm(np.eye(4)), 9) for ball in balls]
+    [1.0, 2.0]
+    """
 
     @property
     def radius(self) -> float:
@@ -35,7 +46,15 @@ class Ball(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TraceBall:
-    """Matrices with trace norm (sum of singular values) at most `radius`."""
+    """Matrices with trace norm (sum of singular values) at most `radius`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import TraceBall
+    >>> np.diag(TraceBall(radius=2.0).project(np.diag([3.0, 1.5]))).round(9)
+    array([1.75, 0.25])
+    """
 
     radius: float
 
@@ -66,7 +85,16 @@ class TraceBall:
 
 @dataclass(frozen=True, slots=True)
 class FrobeniusBall:
-    """Matrices with Frobenius norm at most `radius`."""
+    """Matrices with Frobenius norm at most `radius`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import FrobeniusBall
+    >>> FrobeniusBall(radius=1.0).project(np.array([[3.0, 0.0], [0.0, 4.0]]))
+    array([[0.6, 0. ],
+           [0. , 0.8]])
+    """
 
     radius: float
 

@@ -41,6 +41,15 @@ def certify(problem: Problem, ball: Ball, Z: Array, dual: Array | None = None) -
     Returns
     -------
     Certificate
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import FrobeniusBall, Problem, certify
+    >>> problem = Problem("squared", np.eye(2), 2 * np.eye(2))
+    >>> certificate = certify(problem, FrobeniusBall(1.0), np.zeros((2, 2)))
+    >>> certificate.objective, round(certificate.lower_bound, 6)
+    (4.0, 1.671573)
     """
     Z = problem.check_shape(Z)
     y, weights, predictions = problem.values, problem.weights, problem.predictions(Z)
@@ -54,7 +63,16 @@ def certify(problem: Problem, ball: Ball, Z: Array, dual: Array | None = None) -
 
 
 def dual_bound(problem: Problem, ball: Ball, dual: Array) -> float:
-    """Return the lower bound that `dual` proves, the best over its multiples t dual."""
+    """Return the lower bound that `dual` proves, the best over its multiples t dual.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import FrobeniusBall, Problem, dual_bound
+    >>> problem = Problem("squared", np.eye(2), 2 * np.eye(2))
+    >>> round(dual_bound(problem, FrobeniusBall(1.0), np.array([-1.0, 0.0, 0.0, -1.0])), 6)
+    1.671573
+    """
     numbers = finite_array(dual, "dual", 1)
     if numbers.shape != problem.values.shape:
         raise ValueError(

@@ -47,6 +47,14 @@ def minimise_by_cvxpy(
         "CLARABEL" or "SCS"; by default the first for small problems, the second for larger ones.
     **options
         Passed to the solver instead of the settings in `SOLVERS`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import FrobeniusBall, Problem, minimise_by_cvxpy
+    >>> problem = Problem("absolute", np.ones((3, 1)), np.array([[0.0], [1.0], [5.0]]))
+    >>> minimise_by_cvxpy(problem, FrobeniusBall(radius=10.0)).Z.round(4)
+    array([[1.]])
     """
     cp: Any = import_module("cvxpy")  # takes a second, so only here
     d, L = problem.shape

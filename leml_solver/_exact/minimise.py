@@ -49,6 +49,17 @@ def minimise(
     -------
     SolverResult
         A feasible Z with a certificate computed at it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Problem, TraceBall, minimise
+    >>> problem = Problem("squared", np.eye(2), np.array([[2.0, 0.0], [0.0, 1.0]]))
+    >>> result = minimise(problem, TraceBall(radius=2.0))
+    >>> np.diag(result.Z).round(6)
+    array([1.5, 0.5])
+    >>> round(result.certificate.objective, 6)
+    0.25
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"`problem` must be a Problem, got {type(problem).__name__}.")

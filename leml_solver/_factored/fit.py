@@ -99,6 +99,14 @@ class AlternatingOptions:
         Show a progress bar on the standard error stream.
     callback : callable or None
         Called with a `TracePoint` after each outer iteration; returning True ends the fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import AlternatingOptions, fit_factors
+    >>> options = AlternatingOptions(max_iter=3, tol=0.0, certify=False)
+    >>> fit_factors(np.eye(4), np.ones((4, 2)), rank=1, penalty=0.1, options=options).iterations
+    3
     """
 
     max_iter: int = 20
@@ -145,6 +153,16 @@ class FactorResult:
         One a outer iteration, the start first; the objective never increases along it.
     seconds : float
         Wall time, certificate included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import fit_factors
+    >>> result = fit_factors(np.eye(4), np.ones((4, 2)), rank=1, penalty=0.1)
+    >>> result.scores(np.eye(4)).shape
+    (4, 2)
+    >>> result.certificate.relative_gap < 1e-6
+    True
     """
 
     W: Factor
@@ -236,6 +254,18 @@ def fit_factors(
     FactorResult
 
     Paper: Equation (5).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import fit_factors
+    >>> Y = np.array([[1.0, 0.0], [1.0, np.nan], [0.0, 1.0], [np.nan, 1.0]])
+    >>> result = fit_factors(np.eye(4), Y, rank=2, penalty=0.01)
+    >>> (result.scores(np.eye(4)) > 0.5).astype(int)
+    array([[1, 0],
+           [1, 0],
+           [0, 1],
+           [0, 1]])
     """
     began = time.perf_counter()
     problem = Problem(loss, X, Y)  # type: ignore[arg-type]  # it takes names and arrays too
@@ -264,6 +294,18 @@ def fit_problem(
     FactorResult
 
     Paper: Equation (5).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import Problem, fit_problem
+    >>> problem = Problem("logistic", np.eye(4), np.array([[1, 0], [1, 0], [0, 1], [0, 1]]))
+    >>> result = fit_problem(problem, rank=2, penalty=0.1)
+    >>> (result.scores(np.eye(4)) > 0).astype(int)
+    array([[1, 0],
+           [1, 0],
+           [0, 1],
+           [0, 1]])
     """
     return _Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)
 

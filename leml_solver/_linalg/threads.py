@@ -37,7 +37,14 @@ _limit: ContextVar[int | None] = ContextVar("leml_threads", default=None)
 
 @cache
 def available_threads() -> int:
-    """Return the cores this process may use, or fewer if the usual variables say so."""
+    """Return the cores this process may use, or fewer if the usual variables say so.
+
+    Examples
+    --------
+    >>> from leml_solver import available_threads
+    >>> available_threads() >= 1
+    True
+    """
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else (os.cpu_count() or 1)
     asked = (os.environ.get(name, "") for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"))
