@@ -46,7 +46,15 @@ _SUBSET_SIZE = 48
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over independent draws with its standard error; exact values have none."""
+    """A mean over independent draws with its standard error; exact values have none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_theory import Estimate
+    >>> Estimate.of(np.array([1.0, 1.0, 3.0, 3.0])).value
+    2.0
+    """
 
     value: float
     stderr: float
@@ -116,6 +124,16 @@ def rademacher_averages(
     -------
     dict of str to Estimate
         Under "trace" and "frobenius".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_theory import rademacher_averages
+    >>> from simulations import IsotropicGaussian, UniformLabels
+    >>> laws = IsotropicGaussian(16), UniformLabels(16)
+    >>> averages = rademacher_averages(*laws, 400, draws=50, rng=np.random.default_rng(0))
+    >>> averages["trace"].value < averages["frobenius"].value
+    True
     """
     size = features.n_features * observation.n_labels
     batch = max(1, _BATCH // size)
@@ -136,7 +154,18 @@ def rademacher_average(
     draws: int,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Measure the Rademacher average of one ball of the given radius."""
+    """Measure the Rademacher average of one ball of the given radius.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_theory import rademacher_average
+    >>> from simulations import RademacherVectors, UniformLabels
+    >>> laws = RademacherVectors(4), UniformLabels(1)  # |x| = 1, so one point has |V| = 1
+    >>> found = rademacher_average(*laws, 1, radius=3.0, draws=10, rng=np.random.default_rng(0))
+    >>> round(found.value, 9)
+    3.0
+    """
     one_of(ball, "ball", BALLS)
     both = rademacher_averages(features, observation, n, draws=draws, rng=rng)
     return both[ball].scaled(positive(radius, "radius"))
@@ -242,6 +271,17 @@ def conditional_rademacher_averages(
     -------
     dict of str to Estimate
         Under "trace" and "frobenius".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_theory import conditional_rademacher_averages
+    >>> from simulations import AllOnes, IsotropicGaussian, Scenario, UniformLabels
+    >>> rng = np.random.default_rng(0)
+    >>> data = Scenario(IsotropicGaussian(8), AllOnes(8), UniformLabels(8)).sample(100, rng)
+    >>> averages = conditional_rademacher_averages(data, draws=20, rng=rng)
+    >>> averages["trace"].value < averages["frobenius"].value
+    True
     """
     draw = {"points": _point_signs, "entries": _entry_signs}[
         one_of(signs, "signs", ("points", "entries"))

@@ -25,6 +25,12 @@ class FailedAssumption:
         The number that {} in `needs` stands for.
     source : str
         Name of the bound that the assumption comes from, empty when it is the bound's own.
+
+    Examples
+    --------
+    >>> from leml_theory import FailedAssumption
+    >>> print(FailedAssumption("needs n > {}", "n = 50", number=200.0))
+    needs n > 200, here n = 50
     """
 
     needs: str

@@ -40,6 +40,17 @@ def expectation_bound(setting: Setting, risk: RiskSetting, complexity: BoundValu
     average over slots is at most the average of the suprema.  No bounded loss is needed.
 
     Paper: Theorem 3.
+
+    Examples
+    --------
+    >>> from leml_solver.losses import LOSSES
+    >>> from leml_theory import RiskSetting, Setting, expectation_bound
+    >>> from leml_theory.bounds import theorem_3
+    >>> from simulations import RademacherVectors, UniformLabels
+    >>> setting = Setting.of(RademacherVectors(8), UniformLabels(4), n=100)
+    >>> risk = RiskSetting.of(LOSSES["linear"], setting)
+    >>> expectation_bound(setting, risk, theorem_3(setting)).value
+    0.2
     """
     value = _symmetrised(risk, complexity) + risk.certificate_gap
     return _bound("expectation", value, _common(setting, risk, complexity))

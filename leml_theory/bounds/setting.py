@@ -32,6 +32,14 @@ class BoundValue:
         Value of the formula; infinity where the formula has no finite value.
     failures : tuple of FailedAssumption
         The assumptions that fail, with the numbers.  Empty when the bound is valid.
+
+    Examples
+    --------
+    >>> from leml_theory import BoundValue, FailedAssumption
+    >>> BoundValue("mine", 0.25).valid
+    True
+    >>> BoundValue("mine", 0.25, (FailedAssumption("needs d >= L", "d = 4 and L = 8"),)).valid
+    False
     """
 
     name: str
@@ -81,6 +89,14 @@ class Setting:
         Which ball.
     fixed_labels : bool
         Whether every point shows exactly s labels.
+
+    Examples
+    --------
+    >>> from leml_theory import Setting
+    >>> from simulations import IsotropicGaussian, UniformLabels
+    >>> setting = Setting.of(IsotropicGaussian(8), UniformLabels(4), n=100)
+    >>> setting.max_probability, setting.moments.second_moment, setting.law
+    (0.25, 1.0, 'gaussian')
     """
 
     n: int
@@ -174,6 +190,15 @@ class RiskSetting:
         certificate divided by n s.
     radius_fixed : bool
         Whether the radius was fixed before the data were seen.
+
+    Examples
+    --------
+    >>> from leml_solver.losses import LOSSES
+    >>> from leml_theory import RiskSetting, Setting
+    >>> from simulations import RademacherVectors, UniformLabels
+    >>> setting = Setting.of(RademacherVectors(8), UniformLabels(4), n=100, radius=2.0)
+    >>> RiskSetting.of(LOSSES["squared"], setting).lipschitz
+    3.0
     """
 
     loss: str

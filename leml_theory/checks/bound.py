@@ -67,6 +67,13 @@ def check_bound(
     -------
     list of Finding
         One for each setting in which the bound is valid.
+
+    Examples
+    --------
+    >>> from leml_theory import check_bound
+    >>> from leml_theory.bounds import COMPLEXITY_BOUNDS
+    >>> len(check_bound(COMPLEXITY_BOUNDS["theorem_3"], settings=5, draws=20))
+    5
     """
     source = np.random.default_rng(0) if rng is None else rng
     wanted = positive_integer(settings, "settings")

@@ -40,6 +40,14 @@ def check_labels(
     Returns
     -------
     list of Finding
+
+    Examples
+    --------
+    >>> from leml_theory import check_labels
+    >>> from simulations import AllOnes, IsotropicGaussian
+    >>> findings = check_labels(AllOnes(2), IsotropicGaussian(3), draws=200)
+    >>> findings[0].claim
+    '`draw`: finite'
     """
     open_probability(level, "level")
     source = np.random.default_rng(0) if rng is None else rng

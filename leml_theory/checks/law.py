@@ -54,6 +54,14 @@ def check_law(
     Returns
     -------
     list of Finding
+
+    Examples
+    --------
+    >>> from leml_theory import check_law
+    >>> from simulations import RademacherVectors
+    >>> findings = check_law(RademacherVectors(3), draws=2_000)
+    >>> findings[0].claim
+    '`sample`: shape (n, d)'
     """
     open_probability(level, "level")
     source = np.random.default_rng(0) if rng is None else rng

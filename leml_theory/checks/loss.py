@@ -31,6 +31,13 @@ def check_loss(loss: Loss) -> list[Finding]:
     Returns
     -------
     list of Finding
+
+    Examples
+    --------
+    >>> from leml_solver.losses import LOSSES
+    >>> from leml_theory import check_loss
+    >>> all(finding.p_value == 1.0 for finding in check_loss(LOSSES["logistic"]))
+    True
     """
     y, f = _grid(loss, 4.0, 2.0)
     findings = _encoding(loss) + _derivatives(loss, y, f) + _curvature(loss, y, f)

@@ -67,6 +67,16 @@ def population_risk(
     Returns
     -------
     RiskValue
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver.losses import LOSSES
+    >>> from leml_theory import population_risk
+    >>> from simulations import AllOnes, IsotropicGaussian, Scenario, UniformLabels
+    >>> world = Scenario(IsotropicGaussian(3), AllOnes(2), UniformLabels(2))
+    >>> population_risk(world, LOSSES["squared"], np.zeros((3, 2)))  # E y^2 / 2
+    RiskValue(value=0.5, stderr=0.0, method='closed form')
     """
     coefficients = _checked(scenario, Z)
     exact = exact_risk(scenario, loss)
@@ -108,6 +118,18 @@ def minimum_risk(
     Bracket
         `lower` is proved (a closed form, a dual certificate or a Frank-Wolfe gap), to rounding;
         with samples, both ends are means with a standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import TraceBall
+    >>> from leml_solver.losses import LOSSES
+    >>> from leml_theory import minimum_risk
+    >>> from simulations import IsotropicGaussian, LinearLabels, Scenario, UniformLabels
+    >>> world = Scenario(IsotropicGaussian(3), LinearLabels(np.eye(3)), UniformLabels(3))
+    >>> bracket = minimum_risk(world, LOSSES["squared"], TraceBall(3.0))  # noise of variance 1
+    >>> round(bracket.upper, 9), bracket.method
+    (0.5, 'well specified')
     """
     exact = exact_risk(scenario, loss)
     if exact is not None:
