@@ -154,7 +154,7 @@ def gaussian_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue)
 
 
 def gaussian_linear_gap(
-    setting: Setting, risk: RiskSetting, *, symmetric: bool = True
+    setting: Setting, risk: RiskSetting, *, symmetric: bool = False
 ) -> BoundValue:
     r"""Bound the supremum of L - Lhat for the linear loss, Gaussian x and one label per point.
 
@@ -164,6 +164,9 @@ def gaussian_linear_gap(
     \sqrt{\Sigma M}` for the spectral norm, :math:`\sqrt{n\Sigma}` for the Frobenius norm), and
     :math:`\max n_l \le M = nP + \sqrt{2nPu} + u/3`, u = log(2L/delta), except with probability
     delta/2 (Bernstein).
+
+    `symmetric` says that they do: labels that are all one, or signs drawn without looking at x, as
+    in Appendix C.  A setting does not know the labels, so nothing is assumed unless it is said.
 
     Paper: Appendix C.
     """
@@ -181,7 +184,7 @@ def gaussian_linear_gap(
         failures += (FailedAssumption("needs one label per point", here),)
     if not symmetric:
         needs = "needs y x to be Gaussian given the label"
-        failures += (FailedAssumption(needs, "it is said not to be"),)
+        failures += (FailedAssumption(needs, "it is not said to be (`symmetric`)"),)
     return _bound("gaussian_linear_gap", value, failures)
 
 
