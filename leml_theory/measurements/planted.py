@@ -113,7 +113,7 @@ def worst_planted(parameters: Parameters, rng: np.random.Generator) -> list[Reco
                 Estimate.of(draws),
                 labels="worst planted",
                 signal=float(worst.strength),
-                predicted=_predicted_worst(ball, parameters, head),
+                **_predicted_worst(ball, parameters, head),
                 **_exceedances(ball, d, seen, n, draws),
             )
         )
@@ -129,14 +129,17 @@ def _candidates(ball: str, parameters: Parameters) -> Array:
     return np.geomspace(0.4 * size**-0.25, 1.5, number)
 
 
-def _predicted_worst(ball: str, parameters: Parameters, head: bool) -> float:
-    """Return the worst planted excess where a formula is known, NaN elsewhere."""
+def _predicted_worst(ball: str, parameters: Parameters, head: bool) -> Record:
+    """Return the worst planted excess, or the reason why no formula is known."""
     n, d, n_labels = (int(parameters[name]) for name in ("n", "d", "L"))
     if head:
-        return math.nan
+        return {"predicted": math.nan, "unpredicted": "needs uniform labels"}
+    if n < d * n_labels:  # the worst signal, about 0.8/sqrt(n), would need a correlation above one
+        reason = f"needs n >= d L, here n = {n} and d L = {d * n_labels}"
+        return {"predicted": math.nan, "unpredicted": reason}
     if ball == "frobenius":
-        return sharp.worst_frobenius_excess(n, d * n_labels)
-    return sharp.worst_trace_excess(n, d, n_labels)
+        return {"predicted": sharp.worst_frobenius_excess(n, d * n_labels)}
+    return {"predicted": sharp.worst_trace_excess(n, d, n_labels)}
 
 
 def fixed_planted(parameters: Parameters, rng: np.random.Generator) -> list[Record]:

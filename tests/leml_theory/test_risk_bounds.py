@@ -114,7 +114,9 @@ def test_gaussian_forms_by_hand():
     linear = (
         2 / 50 * (math.sqrt(50 / 9) + math.sqrt(count) + math.sqrt(2 * count / 9 * math.log(20)))
     )
-    assert gaussian_linear_gap(setting, risk, symmetric=True).value == pytest.approx(linear, rel=1e-13)
+    assert gaussian_linear_gap(setting, risk, symmetric=True).value == pytest.approx(
+        linear, rel=1e-13
+    )
 
 
 def test_truncation_terms_hold_for_the_tail_they_replace():
