@@ -1,8 +1,12 @@
-"""Sharp finite-size predictions: what a measured average should be, not only what bounds it.
+"""Predictions: what a measured average should be, not only what bounds it.
 
 A bound's slope is no target for a measurement, because a bound may be loose by a factor that
 changes with n or L.  The formulas here are limits of random matrix theory with their first
 finite-size corrections; they are predictions, checked by simulation, and never used as bounds.
+
+A prediction is *sharp* where it is within 3 % of the mean at the size at hand, as measured by
+simulation, and a *limit* where it is the value that larger sizes tend to: `spectral_norm_is_sharp`
+and `frobenius_norm_is_sharp` tell the two apart.
 """
 
 from __future__ import annotations
@@ -23,6 +27,11 @@ Array = NDArray[np.float64]
 # Mean and variance of the Tracy-Widom law of order one, the limit of the top eigenvalue.
 TRACY_WIDOM_MEAN = -1.2065335745820
 TRACY_WIDOM_VARIANCE = 1.6077810345810
+
+# Where the spectral norm's prediction is within 3 %: see `spectral_norm_is_sharp`.
+_SHARP_SIZE, _SHARP_ROWS, _EVEN = 32, 12, 1.25
+# Squared chance of interference up to which the Frobenius norm's prediction is within 3 %.
+_SHARP_OVERLAP = 0.5
 
 # Largest value of u - u^2/sqrt(1+u^2): the worst excess of a vector seen through unit noise.
 WORST_ANGLE = 0.300283
@@ -62,6 +71,32 @@ def spectral_norm(n_rows: int, variances: Array) -> float:
     if values.size == 1:
         return math.sqrt(float(values[0]) * n_rows) * chi_mean(n_rows)
     return _outlier_norm(n_rows, values) or _bulk_norm(n_rows, values)
+
+
+def spectral_norm_is_sharp(n_rows: int, variances: Array) -> bool:
+    """Return whether `spectral_norm` is within 3 % of the mean; elsewhere it is a limit, too low.
+
+    Parameters
+    ----------
+    n_rows, variances : int, array of shape (L,)
+        As in `spectral_norm`.
+
+    Notes
+    -----
+    The region was measured: 10^2 to 10^4 draws for each of 900 settings, d from 1 to 128 and L from
+    1 to 512 with even variances, one heavy column, Zipf laws and two or three equal heavy columns.
+    With d times the effective number of columns at least 32, and either d at least 12 or no
+    variance above 1.25 times their mean, the largest error was 2.8 %.  Outside, the formula is
+    12 % low at d = 2, L = 4, and 10 % low at d = 2, L = 64 with one column of share 0.2.  One
+    column is exact.
+    """
+    values = finite_array(variances, "variances", 1)
+    values = values[values > 0]
+    if values.size == 1:
+        return True
+    effective = float(values.sum() ** 2 / np.square(values).sum())
+    even = bool(values.max() <= _EVEN * values.mean())
+    return n_rows * effective >= _SHARP_SIZE and (even or n_rows >= _SHARP_ROWS)
 
 
 def _edge(n_rows: float, values: Array, share: float) -> float:
@@ -176,10 +211,30 @@ def _worst_angle(size: int) -> float:
 
 
 def worst_trace_excess(n: int, n_features: int, n_labels: int) -> float:
-    """Return the limit of the largest planted trace excess over all signals, radius 1."""
-    shape = positive_integer(n_features, "n_features") * positive_integer(n_labels, "n_labels")
-    ends = WORST_ANGLE / math.sqrt(min(n_features, n_labels))
-    return max(math.pow(shape, -0.25), ends) / math.sqrt(positive_integer(n, "n"))
+    """Return the largest `planted_trace_excess` over all signals, radius 1.
+
+    The largest value is either at the transition, (dL)^(-1/4), or beyond it, where it is found
+    numerically.  This is a limit for d and L that grow together: at d = L = 32 the measured excess
+    is a fifth below it.  With one feature or one label the two balls coincide, and the value is
+    that of `worst_frobenius_excess`, which holds at every size.
+    """
+    d, labels = positive_integer(n_features, "n_features"), positive_integer(n_labels, "n_labels")
+    if min(d, labels) == 1:
+        return worst_frobenius_excess(n, d * labels)
+    return _worst_trace(d, labels) / math.sqrt(positive_integer(n, "n"))
+
+
+@cache
+def _worst_trace(n_features: int, n_labels: int) -> float:
+    """Return the largest planted trace excess for n = 1."""
+    transition = math.pow(n_features * n_labels, -0.25)
+    found = minimize_scalar(
+        lambda u: -planted_trace_excess(math.exp(u), 1, n_features, n_labels),
+        # after its dip behind the transition the excess has one more peak, at a strength below 3
+        bounds=(math.log(1.2 * transition), math.log(max(3.0, 3 * transition))),
+        method="bounded",
+    )
+    return max(transition, float(-found.fun))
 
 
 def clipped_excess(n: int, n_labels: int, bias: float) -> float:
@@ -219,3 +274,12 @@ def frobenius_norm(second_moment: float, overlap: float, n: int) -> float:
     Theorem 3 by the factor 1 - 1/(4L) for rank-one features.
     """
     return math.sqrt(n * second_moment) * (1 - overlap * (1 - 1 / n) / 4)
+
+
+def frobenius_norm_is_sharp(overlap: float, n: int) -> bool:
+    """Return whether `frobenius_norm` is within 3 % of the mean; elsewhere it is a limit.
+
+    The formula leaves out terms of the second order in the overlap, and in 1/n: at an overlap of
+    one it is 6 % low.
+    """
+    return overlap + 1 / positive_integer(n, "n") <= _SHARP_OVERLAP

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from leml_theory.bounds import FailedAssumption, failures_from_json, tabled_bounds
 from leml_theory.plots.ticks import number
-from leml_theory.sweep.frame import bounds_in
+from leml_theory.sweep.frame import bounds_in, is_deterministic
 from leml_theory.sweep.rates import exceeds, family_t
 
 
@@ -74,7 +74,12 @@ def best_valid(rows: pd.DataFrame) -> NDArray[np.float64]:
 def above(rows: pd.DataFrame, n_tests: int) -> NDArray[np.bool_]:
     """Return which measured means violate the smallest valid bound, among `n_tests` comparisons."""
     errors, draws = rows["stderr"].fillna(0.0), rows["draws"].astype(int)
-    cells = zip(rows["value"], errors, best_valid(rows), draws, strict=True)
+    sure = [is_deterministic(row) for _, row in rows.iterrows()]
+    cells = zip(rows["value"], errors, best_valid(rows), draws, sure, strict=True)
     return np.array(
-        [b == b and exceeds(v, s, b, family_t(n_tests, k)) for v, s, b, k in cells], dtype=bool
+        [
+            b == b and exceeds(v, s, b, family_t(n_tests, k), deterministic=same)
+            for v, s, b, k, same in cells
+        ],
+        dtype=bool,
     )

@@ -1,14 +1,20 @@
-"""The results frame: one row per cell and quantity, with every bound and its validity."""
+"""The results frame: one row per cell and quantity, with every bound and its validity.
+
+The column `prediction` says of `predicted` whether it is 'sharp', within 3 % at this size, or a
+'limit' that larger sizes tend to; it is empty where nothing is predicted.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from leml_solver import LOSSES
+from leml_theory import predictions
 from leml_theory.bounds import (
     BALLS,
     BoundValue,
@@ -20,7 +26,7 @@ from leml_theory.bounds import (
 )
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
-from leml_theory.sweep.rates import LEVEL, exceedance_test, exceeds, family_t
+from leml_theory.sweep.rates import LEVEL, exceedance_test, exceeds, family_t, undecided
 from leml_theory.worlds import LAWS, feature_law, label_bound, observation_of
 
 Row = dict[str, Any]
@@ -28,7 +34,7 @@ Row = dict[str, Any]
 _FIRST = [
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s", "skew",
     "P", "radius", "radius_factor", "draws", "value", "stderr", "certificate_gap", "predicted",
-    "signal", "delta", "high_probability",
+    "prediction", "signal", "delta", "high_probability",
     "high_probability_name", "exceedances",
 ]  # fmt: skip
 _SCALES_WITH_RADIUS = ("value", "stderr", "predicted", "radius", "high_probability")
@@ -73,6 +79,7 @@ def _row(experiment: str, planned: Planned, result: Row) -> Row:
     for name in _SCALES_WITH_RADIUS:
         if name in row:
             row[name] = row[name] * planned.radius
+    row["prediction"] = prediction_kind(row)
     bounds = _bounds(row)
     for name, bound in bounds.items():
         row[name] = bound.value if math.isfinite(bound.value) else math.nan
@@ -82,6 +89,32 @@ def _row(experiment: str, planned: Planned, result: Row) -> Row:
     )
     row["failures"] = failures_to_json({name: bound.failures for name, bound in bounds.items()})
     return row
+
+
+def prediction_kind(row: Row) -> str:
+    """Return what a row's `predicted` is: 'sharp', 'limit', or '' where nothing is predicted."""
+    if not math.isfinite(row.get("predicted", math.nan)):
+        return ""
+    if row["quantity"] in ("rademacher average", "supremum deviation"):
+        return "sharp" if _average_is_sharp(row) else "limit"
+    planted = row["labels"] in ("planted", "worst planted") and row["loss"] == "linear"
+    limit = planted and row["ball"] == "trace" and min(row["d"], row["L"]) > 1
+    return "limit" if limit else "sharp"
+
+
+def _average_is_sharp(row: Row) -> bool:
+    """Return whether the predicted average is sharp for as many labels as n points can show."""
+    moments = feature_law(row["law"], row["d"]).moments
+    shares = np.sort(observation_of(row["skew"], row["L"]).probabilities)[::-1]
+    same = row["labels"] == "all-ones" and row["s"] > 1  # slots of one point point the same way
+    overlap = 1.0 if same else float(np.square(shares).sum())
+    rank_one = moments.top_eigenvalue >= moments.second_moment * (1 - 1e-12)
+    if row["ball"] == "frobenius" or rank_one:
+        rows = 1 if rank_one else row["d"]
+        return predictions.frobenius_norm_is_sharp(overlap / rows, row["n"])
+    seen = math.ceil(row["n"] * row["L"] / (row["n"] + row["L"]))
+    variances = np.array([1.0, 0.1]) if same else shares[:seen]
+    return 2 * row["n"] >= row["L"] and predictions.spectral_norm_is_sharp(row["d"], variances)
 
 
 def _bounds(row: Row) -> dict[str, BoundValue]:
@@ -141,14 +174,15 @@ def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
     the binomial law makes so many draws above it that unlikely.
     """
     total = comparisons(frame)
-    if total == 0:
-        return []
     found = [
         _violation(row, name, row[name])
-        for name in bounds_in(frame)
-        for _, row in frame[_valid(frame, name)].iterrows()
+        for name, row in _held(frame)
         if exceeds(
-            row["value"], row["stderr"], row[name], family_t(total, int(row["draws"]), level)
+            row["value"],
+            row["stderr"],
+            row[name],
+            family_t(total, int(row["draws"]), level),
+            deterministic=is_deterministic(row),
         )
     ]
     for _, row in frame[frame["exceedances"].notna()].iterrows():
@@ -156,6 +190,30 @@ def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
         if exceedance_test(count, draws, row["delta"], n_tests=total, level=level).violated:
             found.append(_violation(row, "high_probability", row["high_probability"]))
     return found
+
+
+def undecided_bounds(frame: pd.DataFrame) -> list[Row]:
+    """Return every valid bound that equal draws of a random quantity lie above."""
+    return [
+        _violation(row, name, row[name])
+        for name, row in _held(frame)
+        if undecided(row["value"], row["stderr"], row[name], deterministic=is_deterministic(row))
+    ]
+
+
+def _held(frame: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+    """Return every valid bound on a mean with the row it is held against."""
+    for name in bounds_in(frame):
+        for _, row in frame[_valid(frame, name)].iterrows():
+            yield name, row
+
+
+def is_deterministic(row: Row | pd.Series) -> bool:
+    """Return whether a row's quantity is the same in every draw: one point of constant norm."""
+    if row["quantity"] != "rademacher average" or row["n"] != 1:
+        return False
+    moments = feature_law(row["law"], row["d"]).moments
+    return math.isclose(moments.radius**2, moments.second_moment)
 
 
 def _violation(row: pd.Series, name: str, value: float) -> Row:

@@ -24,6 +24,7 @@ __all__ = [
     "family_z",
     "local_slopes",
     "log_log_slope",
+    "undecided",
 ]
 
 Array = NDArray[np.float64]
@@ -124,16 +125,28 @@ def family_t(n_tests: int, draws: int, level: float = LEVEL) -> float:
     return float(student.isf(share, draws - 1))
 
 
-def exceeds(mean: float, stderr: float, bound: float, z: float) -> bool:
+def exceeds(
+    mean: float, stderr: float, bound: float, z: float, *, deterministic: bool = False
+) -> bool:
     """Return whether a mean violates a bound on an expectation: mean - z stderr > bound.
 
-    Draws that are all equal have a standard error of zero, which is no evidence that the next one
-    will be equal too: nothing is called a violation then.
+    Random draws that happen to be all equal have a standard error of zero, which is no evidence
+    that the next one will be equal too: they violate nothing, `undecided` tells of them.  A
+    `deterministic` quantity is the same in every draw, and violates a bound that it is above.
     """
-    if nonnegative(stderr, "stderr") == 0:
-        return False
-    margin = nonnegative(z, "z") * stderr
-    return mean - margin > bound + _ROUNDING * abs(bound)
+    if nonnegative(stderr, "stderr") == 0 or deterministic:
+        return deterministic and _above(mean, bound)
+    return _above(mean - nonnegative(z, "z") * stderr, bound)
+
+
+def undecided(mean: float, stderr: float, bound: float, *, deterministic: bool = False) -> bool:
+    """Return whether equal draws of a random quantity lie above a bound, which decides nothing."""
+    return stderr == 0 and not deterministic and _above(mean, bound)
+
+
+def _above(value: float, bound: float) -> bool:
+    """Return whether a value is above a bound by more than rounding."""
+    return value > bound + _ROUNDING * abs(bound)
 
 
 @dataclass(frozen=True, slots=True)

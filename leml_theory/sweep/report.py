@@ -6,14 +6,14 @@ import json
 import math
 import platform
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import pandas as pd
 
 from leml_theory.sweep.experiments import CheckRow, Experiment, SlopeRow
-from leml_theory.sweep.frame import comparisons, violations
+from leml_theory.sweep.frame import comparisons, undecided_bounds, violations
 
 _PACKAGES = ("leml-theory", "numpy", "scipy", "pandas", "numba", "matplotlib", "seaborn")
 _SIGN = {"agrees": "ok", "approaches": "ok", "marginal": "?", "fails": "FAILS"}
@@ -27,6 +27,7 @@ class Summary:
     checks: list[CheckRow]
     violations: list[dict[str, Any]]
     comparisons: int
+    undecided: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def failures(self) -> int:
@@ -48,6 +49,7 @@ def summarise(frame: pd.DataFrame, experiments: Iterable[Experiment]) -> Summary
         [row for experiment in chosen for row in experiment.check_rows(frame)],
         violations(frame),
         comparisons(frame),
+        undecided_bounds(frame),
     )
 
 
@@ -56,6 +58,7 @@ def summary_json(summary: Summary, run: dict[str, Any]) -> str:
     content = {
         **run,
         "violations": summary.violations,
+        "undecided": summary.undecided,
         "comparisons": summary.comparisons,
         "slopes": [asdict(row) for row in summary.slopes],
         "checks": [asdict(row) for row in summary.checks],
@@ -110,15 +113,26 @@ def check_table(summary: Summary) -> list[str]:
 
 
 def verdict_lines(summary: Summary) -> list[str]:
-    """Return the closing lines: violations, and what did not come out as recorded."""
-    lines = [
-        f"{row['experiment']} {row['series']}: {row['quantity']} {row['value']:.4g} of the "
-        f"{row['ball']} ball violates {row['bound']} = {row['bound_value']:.4g} at n = {row['n']}, "
-        f"d = {row['d']}, L = {row['L']}."
-        for row in summary.violations
+    """Return the closing lines: what is violated, undecided, and not as recorded."""
+    lines = [_comparison(row, "violates") for row in summary.violations]
+    lines += [
+        f"{_comparison(row, 'lies above')} All draws are equal, which decides nothing: take more."
+        for row in summary.undecided
     ]
-    held = summary.comparisons
-    lines.append(f"{len(summary.violations)} violations in {held} comparisons with valid bounds.")
+    held, open_ = summary.comparisons, len(summary.undecided)
+    rest = f", {open_} undecided" if open_ else ""
+    lines.append(
+        f"{len(summary.violations)} violations{rest} in {held} comparisons with valid bounds."
+    )
     total = len(summary.slopes) + len(summary.checks)
     lines.append(f"{summary.failures} of {total} slopes and checks did not come out as recorded.")
     return lines
+
+
+def _comparison(row: dict[str, Any], relation: str) -> str:
+    """Return in words how one measured value lies to one bound."""
+    return (
+        f"{row['experiment']} {row['series']}: {row['quantity']} {row['value']:.4g} of the "
+        f"{row['ball']} ball {relation} {row['bound']} = {row['bound_value']:.4g} at "
+        f"n = {row['n']}, d = {row['d']}, L = {row['L']}."
+    )

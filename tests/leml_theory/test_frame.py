@@ -11,7 +11,15 @@ from leml_theory.bounds import Setting, failures_from_json, tabled_bounds
 from leml_theory.measurements import measure
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
-from leml_theory.sweep.frame import bounds_in, columns, comparisons, results_frame, violations
+from leml_theory.sweep.frame import (
+    bounds_in,
+    columns,
+    comparisons,
+    prediction_kind,
+    results_frame,
+    undecided_bounds,
+    violations,
+)
 from leml_theory.worlds import feature_law, observation_of
 
 AVERAGE = {"law": "gaussian", "n": 1000, "d": 8, "L": 4, "skew": "uniform", "draws": 60}
@@ -26,7 +34,7 @@ def frame_of(*planned, change=lambda row: row):
     return results_frame({"T": planned}, 0, results)
 
 
-def test_one_row_a_cell_and_quantity_with_every_column():
+def test_one_row_per_cell_and_quantity_with_every_column():
     frame = frame_of(Planned("a", "rademacher", AVERAGE))
     assert list(frame.columns) == columns()
     assert frame["ball"].to_list() == ["trace", "frobenius"]
@@ -148,3 +156,46 @@ def test_rows_that_no_bound_speaks_of_have_none():
     assert np.isnan(frame["theorem_3"].to_numpy(float)).all()
     assert comparisons(frame) == 0
     assert violations(frame) == []
+
+
+ONE_POINT = {"law": "rademacher", "n": 1, "d": 4, "L": 4, "skew": "uniform", "draws": 5}
+
+
+def test_one_point_of_constant_norm_is_compared_exactly():
+    """|V| = |x| = 1 in every draw: on its bound it holds, above it it violates."""
+    plan = Planned("a", "rademacher", ONE_POINT)
+    on_the_bound = frame_of(plan)
+    assert on_the_bound["stderr"].lt(1e-15).all()  # rounding of norms that are one
+    assert violations(on_the_bound) == undecided_bounds(on_the_bound) == []
+    bent = frame_of(plan, change=lambda row: {**row, "value": 1.01})
+    assert {row["bound"] for row in violations(bent)} >= {"theorem_3"}
+    assert undecided_bounds(bent) == []
+
+
+def test_equal_draws_of_a_random_quantity_are_undecided():
+    plan = Planned("a", "rademacher", {**ONE_POINT, "law": "gaussian"})
+    equal = frame_of(plan, change=lambda row: {**row, "value": 1.5, "stderr": 0.0})
+    assert violations(equal) == []
+    assert {row["bound"] for row in undecided_bounds(equal)} >= {"theorem_3"}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"d": 64, "L": 64}, "sharp"),
+        ({"d": 2, "L": 4}, "limit"),
+        ({"d": 12, "L": 64, "n": 8}, "limit"),
+        ({"d": 8, "L": 32, "n": 10**6}, "sharp"),
+        ({"d": 4, "L": 32, "skew": "heavy:0.3"}, "limit"),
+        ({"law": "rank-one", "L": 64}, "sharp"),
+        ({"law": "rank-one", "L": 1}, "limit"),
+        ({"predicted": math.nan}, ""),
+        ({"quantity": "excess risk", "labels": "worst planted"}, "limit"),
+        ({"quantity": "excess risk", "labels": "worst planted", "L": 1}, "sharp"),
+        ({"quantity": "excess risk", "labels": "worst planted", "ball": "frobenius"}, "sharp"),
+    ],
+)
+def test_rows_say_whether_their_prediction_is_sharp_or_a_limit(change, kind):
+    row = {**AVERAGE, "quantity": "rademacher average", "ball": "trace", "labels": "all-ones"}
+    row |= {"loss": "linear", "s": 1, "predicted": 0.1}
+    assert prediction_kind({**row, **change}) == kind

@@ -15,6 +15,7 @@ from leml_theory.sweep.rates import (
     family_z,
     local_slopes,
     log_log_slope,
+    undecided,
 )
 
 X = np.array([10.0, 30.0, 100.0, 1000.0])
@@ -147,4 +148,13 @@ def test_student_tends_to_the_normal_quantile_from_above():
 
 def test_draws_that_are_all_equal_are_no_evidence():
     assert not exceeds(1.0, 0.0, 0.7071, 5.0)
+    assert undecided(1.0, 0.0, 0.7071)
     assert exceeds(1.0, 1e-6, 0.7071, 5.0)
+    assert not undecided(1.0, 1e-6, 0.7071)
+
+
+def test_a_deterministic_quantity_violates_what_it_is_above():
+    assert exceeds(1.0, 0.0, 0.7071, 5.0, deterministic=True)
+    assert not undecided(1.0, 0.0, 0.7071, deterministic=True)
+    assert not exceeds(1 + 1e-13, 0.0, 1.0, 5.0, deterministic=True)  # rounding
+    assert not undecided(0.7, 0.0, 0.7071)
