@@ -64,7 +64,8 @@ examples:
 
 A killed run continues where it stopped when the same command is given again.  The output folder
 holds results.csv (one row per cell and quantity), summary.json and the pictures as PNG and SVG.
-Exit status: 0 all is well, 1 a bound is violated or a check fails, 2 wrong usage or folder.
+Exit status: 0 all is well; 1 a bound is violated, a sharp prediction is contradicted or a check
+fails; 2 wrong usage or folder.
 """
 _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
 
