@@ -1,12 +1,12 @@
-"""What theory promises of low-rank multi-label learning, and measurements against it.
+"""What theory promises for low-rank multi-label learning, and how measurements compare with it.
 
 Rooms, in reading order: `bounds` (what is promised, and where), `rademacher` and `predictions`
 (averages, measured and sharp), `risk` (population risks), `worlds` (laws and labels by name),
 `measurements` (what a cell measures), `runs` (cells, store and runner), `sweep` (experiments,
 tables and the command), `plots`, `diagnose` (the theory on a data set); `extensions`, `plugins` and
-`checks` for laws, losses, labels, bounds and experiments of one's own.
+`checks` for laws, losses, labels, bounds and experiments of your own.
 
-What stands in `__all__` is loaded when it is first asked for.
+Each name in `__all__` is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _ROOMS = ("bounds", "rademacher", "risk", "sweep.experiments", "checks", "extens
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is exported when it is first asked for."""
+    """Import an exported name when it is first used."""
     if name in __all__:
         for room in _ROOMS:
             module = import_module(f"{__name__}.{room}")
@@ -91,5 +91,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List what is exported beside what is there already."""
+    """List the exported names together with those already present."""
     return sorted({*globals(), *__all__})

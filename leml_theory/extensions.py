@@ -1,9 +1,9 @@
-"""Names for laws, losses, label models, bounds and experiments of one's own.
+"""Names for laws, losses, label models, bounds and experiments of your own.
 
 A registered name works wherever the names of the package do: in `feature_law`, `label_model` and
 `LOSSES`, in the cells of a sweep and on its command line, in its tables and pictures.  A name
-stands for one thing: giving a name of the package, or one's own a second time, is refused unless it
-is for the same object.
+stands for one thing: a name that is already taken, by the package or by you, is refused unless it
+is registered for the same object again.
 """
 
 from __future__ import annotations
@@ -50,6 +50,15 @@ def register_law(name: str, factory: LawFactory) -> None:
         What cells, tables and `--law` call it.
     factory : callable
         Takes the dimension d and returns a `FeatureLaw`; the class of the law will often do.
+
+    Examples
+    --------
+    >>> from leml_theory import register_law
+    >>> from leml_theory.worlds import feature_law
+    >>> from simulations import AnisotropicGaussian
+    >>> register_law("decaying", lambda d: AnisotropicGaussian(tuple(0.5**k for k in range(d))))
+    >>> feature_law("decaying", 4).moments.top_eigenvalue
+    1.0
     """
     _register(LAWS, name, factory, "law")
 
@@ -65,6 +74,16 @@ def register_labels(name: str, factory: LabelFactory, *, loss: str = "squared") 
         Takes d, L and a generator, and returns a `LabelModel`.
     loss : str
         The loss, by its name in `LOSSES`, that `--world` measures the labels with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_theory import register_labels
+    >>> from leml_theory.worlds import label_model
+    >>> from simulations import RandomSigns
+    >>> register_labels("coins", lambda d, n_labels, rng: RandomSigns(n_labels), loss="logistic")
+    >>> label_model("coins", 3, 2, np.random.default_rng(0)).binary
+    True
     """
     one_of(loss, "loss", LOSSES)
     _register(WORLDS, name, (name, loss), "world")
@@ -72,15 +91,35 @@ def register_labels(name: str, factory: LabelFactory, *, loss: str = "squared") 
 
 
 def register_loss(loss: Loss) -> None:
-    """Register a loss under its own name in `LOSSES`, where cells and estimators find it."""
+    """Register a loss under its own name in `LOSSES`, where cells and estimators find it.
+
+    Examples
+    --------
+    >>> from leml_solver.losses import LOSSES, Squared
+    >>> from leml_theory import register_loss
+    >>> class LeastSquares(Squared):
+    ...     name = "least-squares"
+    >>> register_loss(LeastSquares())
+    >>> LOSSES["least-squares"].curvature
+    1.0
+    """
     _register(LOSSES, loss.name, loss, "loss")
 
 
 def register_bound(bound: Bound[[Setting]]) -> Bound[[Setting]]:
     """Register a bound on the Rademacher average and return it.
 
-    It joins `complexity_bounds` and `best_bound`, has its columns in results.csv, is held against
+    It joins `complexity_bounds` and `best_bound`, has its columns in results.csv, is compared with
     every measurement where it is valid, and is drawn as its `drawn` says.
+
+    Examples
+    --------
+    >>> from leml_theory import Bound, BoundValue, Setting, complexity_bounds, register_bound
+    >>> from simulations import IsotropicGaussian, UniformLabels
+    >>> crude = Bound("crude", "twice Theorem 3", lambda s: BoundValue("crude", 2 * s.n**-0.5))
+    >>> crude = register_bound(crude)
+    >>> complexity_bounds(Setting.of(IsotropicGaussian(4), UniformLabels(4), n=100))["crude"].value
+    0.2
     """
     if bound.name not in COMPLEXITY_BOUNDS and bound.name in columns():
         raise ValueError(f"`name` must be new, got {bound.name!r}, which is a column already.")
@@ -93,7 +132,17 @@ def register_risk_bound(
 ) -> Bound[[Setting, RiskSetting, BoundValue]]:
     """Register a bound on the excess risk that holds with probability 1 - delta, and return it.
 
-    The smallest valid one of all is held against single draws: `high_probability` in results.csv.
+    Single draws are compared with the smallest valid one: `high_probability` in results.csv.
+
+    Examples
+    --------
+    >>> from leml_theory import Bound, BoundValue, register_risk_bound
+    >>> from leml_theory.bounds import RISK_BOUNDS
+    >>> def formula(setting, risk, complexity):
+    ...     return BoundValue("crude_risk", risk.loss_range)
+    >>> bound = register_risk_bound(Bound("crude_risk", "the range of the loss", formula))
+    >>> RISK_BOUNDS["crude_risk"].label
+    'the range of the loss'
     """
     _register(RISK_BOUNDS, bound.name, bound, "bound")
     return bound
@@ -109,12 +158,36 @@ def register_measurement(kind: str, run: Measurement) -> None:
     run : callable
         Takes the parameters of a cell and a generator, and returns rows, which
         `leml_theory.measurements.record` makes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_theory import Estimate, register_measurement
+    >>> from leml_theory.measurements import MEASUREMENTS, record
+    >>> def norms(parameters, rng):
+    ...     draws = np.linalg.norm(rng.normal(size=(10, parameters["d"])), axis=1)
+    ...     return [record("norm", "frobenius", parameters, Estimate.of(draws))]
+    >>> register_measurement("norms", norms)
+    >>> [row] = MEASUREMENTS["norms"]({"n": 1, "d": 4, "L": 1}, np.random.default_rng(0))
+    >>> row["quantity"], row["draws"]
+    ('norm', 10)
     """
     _register(MEASUREMENTS, kind, run, "measurement")
 
 
 def register_experiment(experiment: Experiment) -> Experiment:
-    """Register an experiment under its id, which `--only` takes, and return it."""
+    """Register an experiment under its id, which `--only` takes, and return it.
+
+    Examples
+    --------
+    >>> from leml_theory import Experiment, Planned, register_experiment
+    >>> from leml_theory.sweep.experiments import EXPERIMENTS
+    >>> cell = {"law": "gaussian", "skew": "uniform", "n": 64, "d": 8, "L": 8, "draws": 50}
+    >>> plan = [Planned("Gaussian features", "rademacher", cell)]
+    >>> mine = register_experiment(Experiment("MINE", "One average", lambda preset: plan))
+    >>> EXPERIMENTS["MINE"].title
+    'One average'
+    """
     name = experiment.id
     if not re.fullmatch(r"[\w-]+", name) or name == GRID:
         raise ValueError(

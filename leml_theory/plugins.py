@@ -1,7 +1,7 @@
 """Plugins of a sweep: Python files that register laws, losses, labels, bounds and experiments.
 
 A plugin is known by the hash of its content.  It runs once per process, in workers too, and only if
-it still is what the run began with.
+its content is still what it was when the run began.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Plugin:
         return {"file": Path(self.path).name, "sha256": self.sha256}
 
     def load(self) -> None:
-        """Run the file, unless this process has; ValueError if its content is another one now."""
+        """Run the file, unless this process has; ValueError if its content has changed."""
         if _LOADED.get(self.path) == self.sha256:
             return
         content = _content(self.path)
@@ -62,7 +62,7 @@ def _content(path: str | Path) -> bytes:
 
 
 def _execute(content: bytes, path: str) -> None:
-    """Run a file as a module of its own, which classes that it defines can be looked up in."""
+    """Run a file as a module of its own, in which the classes it defines can be looked up."""
     module = ModuleType(f"leml_plugin_{len(_LOADED)}_{Path(path).stem}")
     module.__file__ = path
     sys.modules[module.__name__] = module
@@ -86,7 +86,7 @@ def load_plugins(paths: Iterable[str | Path]) -> tuple[Plugin, ...]:
 
 def measure_with(plugins: Sequence[Plugin], cell: Cell) -> list[dict[str, Any]]:
     """Run the measurement that the cell names, in this process or in a worker, plugins loaded."""
-    from leml_theory.measurements import measure  # loads the solvers, which a status need not
+    from leml_theory.measurements import measure  # loads the solvers, which `status` does not need
 
     for plugin in plugins:
         plugin.load()
@@ -94,7 +94,7 @@ def measure_with(plugins: Sequence[Plugin], cell: Cell) -> list[dict[str, Any]]:
 
 
 def check_plugins(store: Store, plugins: Sequence[Plugin]) -> None:
-    """Raise unless the store was made with just these plugins, and names those that differ."""
+    """Raise unless the store was made with exactly these plugins, naming those that differ."""
     made = {(p["file"], p["sha256"]) for p in store.manifest.description.get("plugins", [])}
     given = {(p.record["file"], p.sha256) for p in plugins}
     said = [f"{file} with SHA-256 {sha[:12]} there" for file, sha in sorted(made - given)]

@@ -2,7 +2,7 @@ r"""Rademacher averages of the two balls, measured by Monte Carlo.
 
 :math:`R_n = (\mathrm{radius}/n) E\|V\|` with :math:`V = \sum_i \varepsilon_i x_i e_{l_i}^T`: *one*
 sign and *one* label slot per point, spectral norm for the trace ball, Frobenius norm for the
-Frobenius ball.  The supremum over a ball is attained, so nothing is lost but the Monte Carlo error.
+Frobenius ball.  The supremum over a ball is a dual norm, so the Monte Carlo error is the only one.
 
 Paper: Theorem 3, Theorem 6.
 """
@@ -46,7 +46,15 @@ _SUBSET_SIZE = 48
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over independent draws with its standard error; exact values have none."""
+    """A mean over independent draws with its standard error; exact values have none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_theory import Estimate
+    >>> Estimate.of(np.array([1.0, 1.0, 3.0, 3.0])).value
+    2.0
+    """
 
     value: float
     stderr: float
@@ -116,6 +124,16 @@ def rademacher_averages(
     -------
     dict of str to Estimate
         Under "trace" and "frobenius".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_theory import rademacher_averages
+    >>> from simulations import IsotropicGaussian, UniformLabels
+    >>> laws = IsotropicGaussian(16), UniformLabels(16)
+    >>> averages = rademacher_averages(*laws, 400, draws=50, rng=np.random.default_rng(0))
+    >>> averages["trace"].value < averages["frobenius"].value
+    True
     """
     size = features.n_features * observation.n_labels
     batch = max(1, _BATCH // size)
@@ -136,14 +154,25 @@ def rademacher_average(
     draws: int,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Measure the Rademacher average of one ball of the given radius."""
+    """Measure the Rademacher average of one ball of the given radius.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_theory import rademacher_average
+    >>> from simulations import RademacherVectors, UniformLabels
+    >>> laws = RademacherVectors(4), UniformLabels(1)  # |x| = 1, so one point has |V| = 1
+    >>> found = rademacher_average(*laws, 1, radius=3.0, draws=10, rng=np.random.default_rng(0))
+    >>> round(found.value, 9)
+    3.0
+    """
     one_of(ball, "ball", BALLS)
     both = rademacher_averages(features, observation, n, draws=draws, rng=rng)
     return both[ball].scaled(positive(radius, "radius"))
 
 
 def check_draws(draws: int) -> int:
-    """Return `draws`, of which two make the smallest standard error."""
+    """Return `draws`, which must be at least 2 for a standard error."""
     if positive_integer(draws, "draws") < 2:
         raise ValueError(f"`draws` must be at least 2 for a standard error, got {draws}.")
     return draws
@@ -220,12 +249,12 @@ class Observed:
 def conditional_rademacher_averages(
     data: ObservedData, *, signs: str = "points", draws: int, rng: np.random.Generator
 ) -> dict[str, Estimate]:
-    r"""Measure the Rademacher averages of both unit balls given the data, signs random only.
+    r"""Measure the Rademacher averages of both unit balls given the data: only signs are random.
 
     With `signs` = "points" each point has one sign and one of its observed labels, drawn afresh;
     a point with k observed labels counts k/s times, as it does in the risk.  With "entries" each
     entry has its own sign, and Maurer's vector contraction puts the factor :math:`\sqrt{2/s}` on
-    the sum (it is included): signs per entry with the plain constant bound nothing.
+    the sum (it is included): without that factor, signs per entry give no valid bound.
 
     Parameters
     ----------
@@ -242,6 +271,17 @@ def conditional_rademacher_averages(
     -------
     dict of str to Estimate
         Under "trace" and "frobenius".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_theory import conditional_rademacher_averages
+    >>> from simulations import AllOnes, IsotropicGaussian, Scenario, UniformLabels
+    >>> rng = np.random.default_rng(0)
+    >>> data = Scenario(IsotropicGaussian(8), AllOnes(8), UniformLabels(8)).sample(100, rng)
+    >>> averages = conditional_rademacher_averages(data, draws=20, rng=rng)
+    >>> averages["trace"].value < averages["frobenius"].value
+    True
     """
     draw = {"points": _point_signs, "entries": _entry_signs}[
         one_of(signs, "signs", ("points", "entries"))

@@ -1,6 +1,6 @@
 """Worlds by name: the words that cells, tables and the command line use for laws and patterns.
 
-`leml_theory.extensions` adds names of one's own to `LAWS` and `LABELS`.
+`leml_theory.extensions` adds names of your own to `LAWS` and `LABELS`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LAWS: dict[str, LawFactory] = {
 
 
 def _low_rank(rank: int) -> LabelFactory:
-    """Return what draws linear labels of the given rank, or of the largest one there is."""
+    """Return a factory of linear labels of the given rank, or of the largest possible one."""
     return lambda d, n_labels, rng: LinearLabels(
         low_rank_coefficients(d, n_labels, min(rank, d, n_labels), rng)
     )

@@ -1,7 +1,7 @@
 """Bounds with explicit constants, each with the region where it is valid.
 
-To read in this order: `failures` (why a bound may not be valid), `setting` (what it is asked and
-what it answers), `bound` (how tables and pictures know it), `complexity` (bounds on Rademacher
+To read in this order: `failures` (why a bound may not be valid), `setting` (what a bound is given
+and what it returns), `bound` (how tables and pictures show it), `complexity` (bounds on Rademacher
 averages), `risk` (from averages to risks).
 """
 

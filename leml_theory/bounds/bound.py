@@ -1,4 +1,4 @@
-"""A bound as tables, pictures and the command line know it: name, label, formula and look."""
+"""A bound as tables, pictures and the command line use it: name, label, formula and look."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ DRAWN = ("always", "if best", "if asked")
 
 @dataclass(frozen=True, slots=True)
 class BoundLook:
-    """The line of a bound where it is valid, in matplotlib's words for styles and colours."""
+    """The line of a bound where it is valid, as a matplotlib line style and colour.
+
+    Examples
+    --------
+    >>> from leml_theory import BoundLook
+    >>> BoundLook(line="--", colour="darkred")
+    BoundLook(line='--', colour='darkred')
+    """
 
     line: Line = (0, (7, 2, 1.5, 2))
     colour: str = "#3c5f8f"
@@ -42,7 +49,15 @@ class Bound(Generic[P]):
     drawn : {"always", "if best", "if asked"}
         Whether pictures draw it: always, when it is the best of its kind, or where a panel asks.
     phrase : str
-        How a sentence calls it, such as "Chevet's inequality"; by default the label.
+        What a sentence calls it, such as "Chevet's inequality"; by default the label.
+
+    Examples
+    --------
+    >>> from leml_theory import Bound, BoundValue, Setting
+    >>> from simulations import IsotropicGaussian, UniformLabels
+    >>> bound = Bound("crude", "no use of n", lambda setting: BoundValue("crude", setting.radius))
+    >>> bound(Setting.of(IsotropicGaussian(4), UniformLabels(2), n=100, radius=3.0)).value
+    3.0
     """
 
     name: str

@@ -48,12 +48,12 @@ Failures = tuple[FailedAssumption, ...]
 BERNSTEIN_CONSTANT = 1 / (128 * math.e**2)
 # c2: makes 9^d exp(-c1 c2 d) = 1 for the union over a 1/4-net of the sphere.
 NET_CONSTANT = math.log(9) / BERNSTEIN_CONSTANT
-# Fewer draws than these make a standard error that cannot be trusted.
+# With fewer draws than these the standard error cannot be trusted.
 _ENOUGH_DRAWS = 10
 
 
 def largest_count(setting: Setting) -> float:
-    r"""Bound the expected largest number of points that show one label.
+    r"""Bound the expectation of the largest number of points that show the same label.
 
     :math:`E\max_l n_l \le nP + \sqrt{2nP\log L} + \log(L)/3`: each binomial is sub-gamma with
     variance factor at most nP and scale 1/3, and this is the maximal inequality for L of them
@@ -101,8 +101,8 @@ def rademacher_chevet(setting: Setting) -> BoundValue:
     r"""Bound the trace ball's average for x = r/sqrt(d), r of independent signs.
 
     :math:`\sqrt{\pi/2}` times the Gaussian bound: the entries of V are sums of independent signs,
-    and each sign is :math:`\sqrt{\pi/2}\,E|g|` times itself, so Jensen's inequality puts a Gaussian
-    in its place.
+    and a sign is :math:`\sqrt{\pi/2}` times the mean of a Gaussian of that sign, so Jensen's
+    inequality replaces the signs by Gaussians.
     """
     failures = _trace_ball(setting) + _law(
         setting, "rademacher", "features of independent signs over sqrt(d)"
@@ -239,17 +239,36 @@ PRINTED_BOUNDS: dict[str, Bound[[Setting]]] = {
 
 
 def tabled_bounds() -> dict[str, Bound[[Setting]]]:
-    """Return the bounds that stand in tables and pictures: all, and those as printed."""
+    """Return the bounds shown in tables and pictures: all of them, and those as printed."""
     return {**COMPLEXITY_BOUNDS, **PRINTED_BOUNDS}
 
 
 def complexity_bounds(setting: Setting) -> dict[str, BoundValue]:
-    """Evaluate every bound on the Rademacher average, valid there or not."""
+    """Evaluate every bound on the Rademacher average, valid in this setting or not.
+
+    Examples
+    --------
+    >>> from leml_theory import Setting, complexity_bounds
+    >>> from simulations import IsotropicGaussian, UniformLabels
+    >>> bounds = complexity_bounds(Setting.of(IsotropicGaussian(64), UniformLabels(64), n=10_000))
+    >>> [name for name, bound in bounds.items() if bound.valid]
+    ['theorem_3', 'chevet', 'sub_gaussian_net']
+    """
     return {name: bound(setting) for name, bound in COMPLEXITY_BOUNDS.items()}
 
 
 def best_bound(bounds: Mapping[str, BoundValue]) -> BoundValue:
-    """Return the smallest valid bound; without one, infinity together with every failure."""
+    """Return the smallest valid bound; without one, infinity together with every failure.
+
+    Examples
+    --------
+    >>> from leml_theory import Setting, best_bound, complexity_bounds
+    >>> from simulations import IsotropicGaussian, UniformLabels
+    >>> setting = Setting.of(IsotropicGaussian(64), UniformLabels(64), n=10_000)
+    >>> best = best_bound(complexity_bounds(setting))
+    >>> print(f"{best.name} {best.value:.5f}")
+    chevet 0.00264
+    """
     valid = [bound for bound in bounds.values() if bound.valid]
     if valid:
         return min(valid, key=lambda bound: bound.value)
@@ -288,7 +307,7 @@ def _finite_second_moment(setting: Setting) -> Failures:
 
 
 def _normalised(setting: Setting) -> Failures:
-    """Refuse E|x|^2 > 1; equality is allowed its rounding."""
+    """Refuse E|x|^2 > 1, up to rounding."""
     second = setting.moments.second_moment
     if second <= 1 + 1e-12:
         return ()

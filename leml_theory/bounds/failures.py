@@ -11,7 +11,7 @@ __all__ = ["FailedAssumption", "failures_from_json", "failures_to_json"]
 
 @dataclass(frozen=True, slots=True)
 class FailedAssumption:
-    """What a bound needs, and what is the case instead.
+    """What a bound needs, and what holds instead.
 
     Parameters
     ----------
@@ -24,7 +24,13 @@ class FailedAssumption:
     number : float, optional
         The number that {} in `needs` stands for.
     source : str
-        Name of the bound that it was taken over from, empty when it is the bound's own assumption.
+        Name of the bound that the assumption comes from, empty when it is the bound's own.
+
+    Examples
+    --------
+    >>> from leml_theory import FailedAssumption
+    >>> print(FailedAssumption("needs n > {}", "n = 50", number=200.0))
+    needs n > 200, here n = 50
     """
 
     needs: str

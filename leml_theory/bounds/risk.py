@@ -2,7 +2,7 @@ r"""From the Rademacher average to risks: in expectation, McDiarmid, Bousquet, G
 
 All for the risk averaged over the s observed labels, from which s cancels.  A block is a point with
 its s labels; blocks are independent, labels within one need not be.  `complexity` is a bound on the
-Rademacher average of the ball (its radius included), and what fails there fails here.
+Rademacher average of the ball (its radius included), and its failed assumptions are inherited.
 
 Notation: C the Lipschitz constant, B the length of the range of the loss, t = log(1/delta), and
 excess risk L(Zhat) - min L, generalisation gap L(Zhat) - Lhat(Zhat).  Excess bounds include the gap
@@ -40,6 +40,17 @@ def expectation_bound(setting: Setting, risk: RiskSetting, complexity: BoundValu
     average over slots is at most the average of the suprema.  No bounded loss is needed.
 
     Paper: Theorem 3.
+
+    Examples
+    --------
+    >>> from leml_solver.losses import LOSSES
+    >>> from leml_theory import RiskSetting, Setting, expectation_bound
+    >>> from leml_theory.bounds import theorem_3
+    >>> from simulations import RademacherVectors, UniformLabels
+    >>> setting = Setting.of(RademacherVectors(8), UniformLabels(4), n=100)
+    >>> risk = RiskSetting.of(LOSSES["linear"], setting)
+    >>> expectation_bound(setting, risk, theorem_3(setting)).value
+    0.2
     """
     value = _symmetrised(risk, complexity) + risk.certificate_gap
     return _bound("expectation", value, _common(setting, risk, complexity))
@@ -143,7 +154,7 @@ def gaussian_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue)
 
 
 def gaussian_linear_gap(
-    setting: Setting, risk: RiskSetting, *, symmetric: bool = True
+    setting: Setting, risk: RiskSetting, *, symmetric: bool = False
 ) -> BoundValue:
     r"""Bound the supremum of L - Lhat for the linear loss, Gaussian x and one label per point.
 
@@ -151,7 +162,11 @@ def gaussian_linear_gap(
     Gaussian given l: given the labels :math:`\|V\|` is a :math:`\sqrt{\sigma_1\max n_l}`-Lipschitz
     function of a standard Gaussian with mean at most a (Chevet :math:`\sqrt{n\sigma_1} +
     \sqrt{\Sigma M}` for the spectral norm, :math:`\sqrt{n\Sigma}` for the Frobenius norm), and
-    :math:`\max n_l \le M = nP + \sqrt{2nPu} + u/3`, u = log(2L/delta), but for delta/2 (Bernstein).
+    :math:`\max n_l \le M = nP + \sqrt{2nPu} + u/3`, u = log(2L/delta), except with probability
+    delta/2 (Bernstein).
+
+    `symmetric` says that they do: labels that are all one, or signs drawn without looking at x, as
+    in Appendix C.  A setting does not know the labels, so nothing is assumed unless it is said.
 
     Paper: Appendix C.
     """
@@ -169,12 +184,12 @@ def gaussian_linear_gap(
         failures += (FailedAssumption("needs one label per point", here),)
     if not symmetric:
         needs = "needs y x to be Gaussian given the label"
-        failures += (FailedAssumption(needs, "it is said not to be"),)
+        failures += (FailedAssumption(needs, "it is not said to be (`symmetric`)"),)
     return _bound("gaussian_linear_gap", value, failures)
 
 
 def data_dependent_gap(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
-    r"""Bound the supremum of L - Lhat by the average given the data: it serves on real data.
+    r"""Bound the supremum of L - Lhat by the average given the data, which real data permit.
 
     :math:`2C\hat R + 3B\sqrt{\log(2/\delta)/(2n)}`: McDiarmid once for the supremum and once for
     the empirical average, which one block moves by at most B/n.  `complexity` is the average given
@@ -212,7 +227,7 @@ def _bousquet_value(
 
 
 def _sampling(setting: Setting, risk: RiskSetting) -> Failures:
-    """Collect what every risk bound asks: C finite, s labels at each point, a fixed radius."""
+    """Collect what every risk bound requires: C finite, s labels at each point, a fixed radius."""
     failures: Failures = ()
     if math.isinf(risk.lipschitz):
         here = f"the {risk.loss} loss has none on the ball and the support of x and y"
@@ -258,8 +273,8 @@ def _linear(risk: RiskSetting) -> Failures:
     return (FailedAssumption("needs the linear loss", risk.loss),)
 
 
-# Bounds on the excess risk that hold with probability 1 - delta: the smallest valid one is held
-# against single draws.
+# Bounds on the excess risk that hold with probability 1 - delta: single draws are compared
+# with the smallest valid one.
 RISK_BOUNDS: dict[str, Bound[[Setting, RiskSetting, BoundValue]]] = {
     formula.__name__: Bound(formula.__name__, label, formula, drawn="if asked")
     for formula, label in (

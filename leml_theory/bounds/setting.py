@@ -1,4 +1,4 @@
-"""What a bound needs to know about a world and a loss, and what a bound answers."""
+"""What a bound needs to know about a world and a loss, and what it returns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class BoundValue:
-    """The value of a bound and the assumptions that fail where it is asked for.
+    """The value of a bound and the assumptions that fail in the setting at hand.
 
     Parameters
     ----------
@@ -32,6 +32,14 @@ class BoundValue:
         Value of the formula; infinity where the formula has no finite value.
     failures : tuple of FailedAssumption
         The assumptions that fail, with the numbers.  Empty when the bound is valid.
+
+    Examples
+    --------
+    >>> from leml_theory import BoundValue, FailedAssumption
+    >>> BoundValue("mine", 0.25).valid
+    True
+    >>> BoundValue("mine", 0.25, (FailedAssumption("needs d >= L", "d = 4 and L = 8"),)).valid
+    False
     """
 
     name: str
@@ -53,13 +61,13 @@ class BoundValue:
 
 
 def extended_nonnegative(value: Any, name: str) -> float:
-    """Return `value` as a float that is not negative; infinity is allowed and means 'none'."""
+    """Return `value` as a float that is not negative; infinity means 'no bound'."""
     return math.inf if value == math.inf else nonnegative(value, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Everything that a bound on a Rademacher average may ask of a world.
+    """Everything about a world that a bound on a Rademacher average may depend on.
 
     Parameters
     ----------
@@ -81,6 +89,14 @@ class Setting:
         Which ball.
     fixed_labels : bool
         Whether every point shows exactly s labels.
+
+    Examples
+    --------
+    >>> from leml_theory import Setting
+    >>> from simulations import IsotropicGaussian, UniformLabels
+    >>> setting = Setting.of(IsotropicGaussian(8), UniformLabels(4), n=100)
+    >>> setting.max_probability, setting.moments.second_moment, setting.law
+    (0.25, 1.0, 'gaussian')
     """
 
     n: int
@@ -142,7 +158,7 @@ class Setting:
 
 
 class LossConstants(Protocol):
-    """The part of a loss that a bound asks for."""
+    """The part of a loss that a bound needs."""
 
     @property
     def name(self) -> str:
@@ -157,7 +173,7 @@ class LossConstants(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RiskSetting:
-    """What a bound on a risk asks of the loss and of the minimiser.
+    """What a bound on a risk needs to know about the loss and the minimiser.
 
     Parameters
     ----------
@@ -174,6 +190,15 @@ class RiskSetting:
         certificate divided by n s.
     radius_fixed : bool
         Whether the radius was fixed before the data were seen.
+
+    Examples
+    --------
+    >>> from leml_solver.losses import LOSSES
+    >>> from leml_theory import RiskSetting, Setting
+    >>> from simulations import RademacherVectors, UniformLabels
+    >>> setting = Setting.of(RademacherVectors(8), UniformLabels(4), n=100, radius=2.0)
+    >>> RiskSetting.of(LOSSES["squared"], setting).lipschitz
+    3.0
     """
 
     loss: str

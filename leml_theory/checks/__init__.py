@@ -1,4 +1,4 @@
-"""Measure whether laws, label models, losses and bounds of one's own are what they say.
+"""Measure whether laws, label models, losses and bounds of your own are what they claim to be.
 
 In the manner of scikit-learn's `check_estimator`: each function returns what it measured, one
 `Finding` per claim, and raises an AssertionError that names every claim that does not hold.

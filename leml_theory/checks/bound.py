@@ -1,4 +1,4 @@
-"""Whether a bound holds wherever it says that it is valid, by simulated Rademacher averages."""
+"""Whether a bound holds wherever it claims to be valid, by simulated Rademacher averages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from simulations import (
 __all__ = ["RandomWorld", "check_bound", "random_world"]
 
 _LARGEST = 24  # dimensions of random worlds
-_TRIES = 100  # random worlds that are looked at for each one in which the bound is valid
+_TRIES = 100  # random worlds tried for each one in which the bound is valid
 _MOST_POINTS = 30  # of laws whose signed sums are simulated point by point
 
 
@@ -45,7 +45,7 @@ def check_bound(
     level: float = LEVEL,
     rng: np.random.Generator | None = None,
 ) -> list[Finding]:
-    """Measure a bound against simulated Rademacher averages wherever it says that it is valid.
+    """Compare a bound with simulated Rademacher averages wherever it claims to be valid.
 
     Random worlds are drawn from the laws of the package and those registered by name, until the
     bound is valid in enough of them.  An AssertionError names the settings in which it is violated.
@@ -55,7 +55,7 @@ def check_bound(
     bound : Bound
         On the Rademacher average; it need not be registered.
     settings : int
-        In how many settings it is measured.
+        Number of settings in which it is measured.
     draws : int
         Draws of each average, at least 2.
     level : float
@@ -67,6 +67,13 @@ def check_bound(
     -------
     list of Finding
         One for each setting in which the bound is valid.
+
+    Examples
+    --------
+    >>> from leml_theory import check_bound
+    >>> from leml_theory.bounds import COMPLEXITY_BOUNDS
+    >>> len(check_bound(COMPLEXITY_BOUNDS["theorem_3"], settings=5, draws=20))
+    5
     """
     source = np.random.default_rng(0) if rng is None else rng
     wanted = positive_integer(settings, "settings")
@@ -135,7 +142,7 @@ def random_world(rng: np.random.Generator, largest: int, *, registered: float = 
     largest : int
         Largest d and L.
     registered : float
-        Probability of a law that has a name in `leml_theory.worlds.LAWS`, one's own among them.
+        Probability of a law that has a name in `leml_theory.worlds.LAWS`, registered or not.
     """
     d, n_labels = (round(_log_uniform(1, largest, rng)) for _ in range(2))
     if registered and rng.random() < registered:

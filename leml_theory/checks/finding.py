@@ -1,4 +1,4 @@
-"""What a check found of one claim, and the verdict over all of them."""
+"""What a check found about one claim, and the verdict on all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One claim and what was measured of it.
+    """One claim and what was measured about it.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Finding:
     p_value : float
         Smallest p-value of the tests; one or zero for a claim that simply holds or fails.
     tests : int
-        Number of tests, zero where chance has no part.
+        Number of tests, zero for a claim that does not depend on chance.
     """
 
     claim: str
@@ -42,7 +42,7 @@ class Finding:
 
 
 def plain(claim: str, holds: Any, measured: str) -> Finding:
-    """Return the finding on a claim in which chance has no part."""
+    """Return the finding on a claim that does not depend on chance."""
     return Finding(claim, measured, 1.0 if holds else 0.0)
 
 
@@ -50,13 +50,13 @@ def settle(subject: str, findings: Sequence[Finding], level: float = 1.0) -> lis
     """Return the findings, or raise an AssertionError that names each claim that fails.
 
     The tests, where there are any, share the family-wise error `level` evenly (Bonferroni): a
-    subject that is what it says fails with at most this probability.
+    subject that is what it claims to be fails with at most this probability.
     """
     allowed = level / max(1, sum(finding.tests for finding in findings))
     failed = [finding for finding in findings if finding.p_value < allowed]
     if failed:
         lines = "".join(f"\n  {finding.claim}: {finding.measured}" for finding in failed)
-        raise AssertionError(f"{subject} is not what it says:{lines}")
+        raise AssertionError(f"{subject} is not what it claims to be:{lines}")
     return list(findings)
 
 

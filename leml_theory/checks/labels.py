@@ -1,4 +1,4 @@
-"""Whether a label model is what it says: its moments and probabilities, by samples."""
+"""Whether a label model is what it claims to be: its moments and probabilities, by samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_labels(
     level: float = 1e-6,
     rng: np.random.Generator | None = None,
 ) -> list[Finding]:
-    """Measure whether a label model is what it says, and raise an AssertionError if it is not.
+    """Measure whether a label model is what it claims to be; if not, raise an AssertionError.
 
     Parameters
     ----------
@@ -33,13 +33,21 @@ def check_labels(
     draws : int
         Number of points to draw, all their labels seen.
     level : float
-        Probability, at most, that a model that is what it says fails.
+        Probability, at most, that a model that is what it claims to be fails.
     rng : Generator, optional
         Source of randomness; by default always the same.
 
     Returns
     -------
     list of Finding
+
+    Examples
+    --------
+    >>> from leml_theory import check_labels
+    >>> from simulations import AllOnes, IsotropicGaussian
+    >>> findings = check_labels(AllOnes(2), IsotropicGaussian(3), draws=200)
+    >>> findings[0].claim
+    '`draw`: finite'
     """
     open_probability(level, "level")
     source = np.random.default_rng(0) if rng is None else rng

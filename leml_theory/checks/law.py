@@ -1,4 +1,4 @@
-"""Whether a feature law is what it says: its moments, support, kind and sums, by samples."""
+"""Whether a feature law is what it claims to be: moments, support, kind and sums, by samples."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def check_law(
     level: float = 1e-6,
     rng: np.random.Generator | None = None,
 ) -> list[Finding]:
-    """Measure whether a feature law is what it says, and raise an AssertionError if it is not.
+    """Measure whether a feature law is what it claims to be; if not, raise an AssertionError.
 
-    Mean, second moments, radius, proxy, support, symmetry, kind and signed sums are held against
+    Mean, second moments, radius, proxy, support, symmetry, kind and signed sums are compared with
     samples.  What the law does not claim is not measured.
 
     Parameters
@@ -47,13 +47,21 @@ def check_law(
     draws : int
         Number of points to draw.
     level : float
-        Probability, at most, that a law that is what it says fails.
+        Probability, at most, that a law that is what it claims to be fails.
     rng : Generator, optional
         Source of randomness; by default always the same.
 
     Returns
     -------
     list of Finding
+
+    Examples
+    --------
+    >>> from leml_theory import check_law
+    >>> from simulations import RademacherVectors
+    >>> findings = check_law(RademacherVectors(3), draws=2_000)
+    >>> findings[0].claim
+    '`sample`: shape (n, d)'
     """
     open_probability(level, "level")
     source = np.random.default_rng(0) if rng is None else rng

@@ -1,4 +1,4 @@
-"""Whether a loss is what it says: derivatives, conjugate and constants on a grid, and in cvxpy."""
+"""Whether a loss is what it claims to be: derivatives, conjugate, constants, cvxpy expression."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _BOUNDS = ((0.4, 1.0), (1.0, 1.0), (2.5, 1.0), (2.5, 2.0), (30.0, 2.0))
 
 
 def check_loss(loss: Loss) -> list[Finding]:
-    """Measure whether a loss is what it says, and raise an AssertionError if it is not.
+    """Measure whether a loss is what it claims to be; if not, raise an AssertionError.
 
-    Derivatives are held against differences, the conjugate against Fenchel and Young, constants
-    against a grid of labels and predictions, and the cvxpy expression against the value.
+    Derivatives are compared with differences, the conjugate with the Fenchel-Young inequality,
+    constants with a grid of labels and predictions, and the cvxpy expression with the value.
 
     Parameters
     ----------
@@ -31,6 +31,13 @@ def check_loss(loss: Loss) -> list[Finding]:
     Returns
     -------
     list of Finding
+
+    Examples
+    --------
+    >>> from leml_solver.losses import LOSSES
+    >>> from leml_theory import check_loss
+    >>> all(finding.p_value == 1.0 for finding in check_loss(LOSSES["logistic"]))
+    True
     """
     y, f = _grid(loss, 4.0, 2.0)
     findings = _encoding(loss) + _derivatives(loss, y, f) + _curvature(loss, y, f)

@@ -75,7 +75,8 @@ def _run(options: argparse.Namespace) -> None:
     for message in data.messages:
         print(f"diagnose: {message}", file=sys.stderr)
     train, test, words = _parts(data, options, rng)
-    from leml_theory.diagnose import diagnose  # scikit-learn takes a second, which --help need not
+    # scikit-learn takes a second to load, which --help need not wait for
+    from leml_theory.diagnose import diagnose
     from leml_theory.diagnose.page import page
 
     found = diagnose(
@@ -125,7 +126,7 @@ def _parts(
 
 
 def _folder(name: str) -> Path:
-    """Make the output folder before the work rather than after it."""
+    """Create the output folder before the work rather than after it."""
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The advantage measured: both learners with chosen penalties, judged on held-out rows."""
+"""The advantage measured: both learners with chosen penalties, compared on held-out rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _RADII = 64
 _DELTA = 0.05
 _VALIDATION_SHARE = 0.25
 _FEWEST_ROWS = 4
-_MORE_STEPS = 8  # of four each: features in odd units ask for odd penalties
+_MORE_STEPS = 8  # by a factor of four each: features in unusual units need unusual penalties
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,20 +58,20 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What one norm leads to.
+    """The model that one norm leads to, and how it performs.
 
     Attributes
     ----------
     penalty : float
-        Chosen on a part of the training rows by the squared loss on the others.
+        Chosen on some of the training rows by the squared loss on the others.
     at_end : bool
-        Whether it is the first or the last that was tried.
+        Whether it is the smallest or the largest penalty tried.
     norm : float
         Trace or Frobenius norm of Z.
     train_risk, test_risk : float
         Squared loss with its 1/2, averaged over observed labels.
     top_1 : float
-        Share of test rows whose label of largest score holds.
+        Share of test rows whose label of largest score is positive.
     """
 
     penalty: float
@@ -98,8 +98,8 @@ class Comparison:
     trace, frobenius : ModelFacts
         The two models.
     risk_difference, top_1_difference : Estimate
-        What the trace norm is better by: Frobenius minus trace risk, trace minus Frobenius top-1,
-        with standard errors over the held-out rows, paired.
+        By how much the trace norm is better: Frobenius minus trace risk, and trace minus Frobenius
+        top-1, with paired standard errors over the held-out rows.
     zero_risk : float
         Test risk of predicting 0, or the training frequencies where there is an intercept.
     """
@@ -122,7 +122,7 @@ def compare(
 ) -> Comparison:
     """Fit both norms with penalties chosen on the training rows and compare them on the others.
 
-    Rows without an observed label say nothing and are left out.
+    Rows without an observed label carry no information and are left out.
     """
     train, test = train.labelled(), test.labelled()
     order = rng.permutation(train.labels.shape[0])
@@ -187,12 +187,12 @@ def _facts(model: LinearModel, tested: RowLosses, train_risk: float) -> ModelFac
     )
 
 
-def _chosen_penalty(learner: Learner, fitted: Rows, judged: Rows) -> tuple[float, bool]:
-    """Choose in steps of four, beyond the ends if need be, then in between; say if it is an end."""
+def _chosen_penalty(learner: Learner, fitted: Rows, held_out: Rows) -> tuple[float, bool]:
+    """Choose in steps of four, beyond the ends if needed, then in between; say if it is an end."""
 
     def risk(penalty: float) -> float:
         model = learner.fit(fitted.X, fitted.labels, penalty)
-        return float(row_losses(model, judged.X, judged.labels).losses.mean())
+        return float(row_losses(model, held_out.X, held_out.labels).losses.mean())
 
     grid = learner.penalties(fitted.X, fitted.labels)
     risks = {penalty: risk(penalty) for penalty in grid.tolist()}

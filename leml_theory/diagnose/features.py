@@ -38,7 +38,7 @@ class FeatureFacts:
     setting : Setting
         n, d, L, s, (p, P) and the moments of the rows: :math:`\Sigma` the mean of |x|^2,
         :math:`\sigma_1` the top eigenvalue of the mean of x x^T, the largest |x|, and its square as
-        sub-Gaussian proxy, the only one that the data guarantee.
+        sub-Gaussian proxy, the only proxy that the data guarantee.
     averages : dict of str to Estimate
         Rademacher averages given the data of the unit balls, "trace" and "frobenius".
     advantage : Estimate
@@ -48,7 +48,7 @@ class FeatureFacts:
     nonnegative : bool
         Whether no feature is negative.
     label_share : float
-        Largest share of E|V|_F^2 that one label has: P, unless |x| hangs together with which labels
+        Largest share of E|V|_F^2 that one label has: P, unless |x| depends on which labels
         are observed.
     """
 
@@ -71,10 +71,10 @@ class FeatureFacts:
 
     @property
     def ceiling(self) -> float:
-        r"""The advantage that nothing with these moments exceeds, in root mean squares.
+        r"""The advantage that no features with these moments exceed, in root mean squares.
 
         :math:`1/\sqrt{\max(\sigma_1/\Sigma, P)}`, since :math:`E\|V\|^2` is at least the norms of
-        :math:`E VV^T` and :math:`E V^TV`; for P stands `label_share`.
+        :math:`E VV^T` and :math:`E V^TV`; `label_share` stands for P.
         """
         return 1 / math.sqrt(max(self.top_share, self.label_share))
 
@@ -82,7 +82,7 @@ class FeatureFacts:
     def theorem_4_advantage(self) -> float:
         r"""What the rate of the paper would promise without its constant: below 1 is nothing.
 
-        :math:`\sqrt{\Sigma/(Pd(\eta^2 + \sigma_1))}` with the smallest proxy there can be,
+        :math:`\sqrt{\Sigma/(Pd(\eta^2 + \sigma_1))}` with the smallest possible proxy,
         :math:`\eta^2 = \sigma_1`.
 
         Paper: Theorem 4, Theorem 6.
@@ -109,7 +109,7 @@ class FeatureFacts:
     def bounds(self) -> dict[str, BoundValue]:
         """Every bound on the trace ball's average, valid or with the reasons why not.
 
-        None is for points that count more than others, as those with more observed labels do.
+        None of them allows points that count more than others, as points with more labels do.
         """
         made, setting = complexity_bounds(self.setting), self.setting
         if setting.fixed_labels:
@@ -122,7 +122,7 @@ class FeatureFacts:
 
     @property
     def points_needed(self) -> float:
-        """Points that the paper's proof asks for, with the smallest proxy there can be.
+        """Number of points that the paper's proof requires, with the smallest possible proxy.
 
         Paper: Theorem 6.
         """
@@ -182,12 +182,12 @@ def _setting(
 ) -> Setting:
     """Return the setting of the trace ball with the moments of the sample.
 
-    Its P is no smaller than the share of one label in E|V|_F^2, so that it serves given the data.
+    Its P is no smaller than the share of one label in E|V|_F^2, so that bounds hold given the data.
     """
     (n, d), facts, (mean_share, label_share) = points.shape, labels.facts, shares
     low, high = facts.probability_range
     second = points.second_moment()
-    # Sigma/d <= sigma_1 <= Sigma <= R^2 but for rounding.
+    # Sigma/d <= sigma_1 <= Sigma <= R^2 up to rounding.
     top = min(max(points.top_eigenvalue(rng), second / d), second)
     radius = max(points.radius(), math.sqrt(second))
     centred = mean_share * n <= _largest_mean(top / second)
@@ -203,7 +203,7 @@ def _setting(
 
 
 def _largest_mean(top_share: float) -> float:
-    """Bound n |mean|^2 / Sigma for a centred law but for 1e-6, by Laurent-Massart's inequality."""
+    """Bound n |mean|^2 / Sigma for a centred law with probability 1 - 1e-6 (Laurent-Massart)."""
     return 1 + 2 * math.sqrt(_LEVEL * top_share) + 2 * _LEVEL * top_share
 
 

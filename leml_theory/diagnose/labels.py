@@ -1,4 +1,4 @@
-"""Known labels of a real data set, seen as the theory sees them: one random slot a point."""
+"""Known labels of a real data set as the theory treats them: one random slot per point."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class LabelFacts:
-    """What a bound asks of the labels.
+    """What a bound needs to know about the labels.
 
     Attributes
     ----------
     labels_per_point : float
-        Observed labels a point, s, on average.
+        Observed labels per point, s, on average.
     fixed : bool
         Whether every point shows exactly s.
     probability_range : tuple of float
         Smallest and largest share p and P that a label has of the observed entries: the law of
         *which* label is observed, 1/L throughout when all are.
     cardinality : float
-        Observed positive labels a point.
+        Observed positive labels per point.
     largest_frequency : float
         Largest share of positives among the observed entries of a label.
     """
@@ -97,7 +97,7 @@ class KnownLabels:
 
     @property
     def facts(self) -> LabelFacts:
-        """What a bound asks of these labels; every label must have been observed."""
+        """What a bound needs to know about these labels; every label must have been observed."""
         n, total = self.shape[0], self.observations.sum()
         shares = self.observations / total
         frequencies = self.Y.sum(axis=0) / self.observations
@@ -145,7 +145,7 @@ class KnownLabels:
         return KnownLabels(sparse.csr_array(self.Y.multiply(mask)), mask)
 
     def _drawn(self, share: float, rng: np.random.Generator) -> Any:
-        """Draw the entries that stay."""
+        """Draw the entries that are kept."""
         n, L = self.shape
         if self.mask is None:
             entries = UniformLabels(L, max(1, round(share * L))).draw(n, rng)
@@ -159,7 +159,7 @@ class KnownLabels:
         return sparse.csr_array((np.ones(rows.size, dtype=bool), (rows, columns)), shape=(n, L))
 
     def sign_matrix(self, rng: np.random.Generator) -> Any:
-        """Draw S (L, n): one sign a point, in the row of one of its observed labels.
+        """Draw S (L, n): one sign per point, in the row of one of its observed labels.
 
         A point with k observed labels counts k/s times, as it does in the risk; this is the law of
         `leml_theory.rademacher` without a list of all entries.

@@ -41,11 +41,11 @@ class LinearModel:
 
 
 class Learner(Protocol):
-    """A way to fit, with the penalties that are worth trying."""
+    """A way to fit, and the penalties worth trying."""
 
     @property
     def ball(self) -> str:
-        """Whose norm is penalised."""
+        """Name of the penalised norm."""
 
     def penalties(self, X: Any, labels: KnownLabels) -> Array:
         """Return penalties in steps of four, ascending, from hardly any to nearly Z = 0."""
@@ -68,7 +68,7 @@ class TraceLearner:
         return np.asarray(_power_norm(X, labels.Y, self._rng) * 4.0 ** np.arange(-5, 0))
 
     def fit(self, X: Any, labels: KnownLabels, penalty: float) -> LinearModel:
-        """Fit from the nearest smaller penalty: a larger one has killed directions for good."""
+        """Fit from the nearest smaller penalty: a larger one has lost directions for good."""
         smaller = [key for key, made in self._fits.items() if key <= penalty and made.W.any()]
         start: Any = "svd"
         if smaller:
@@ -120,8 +120,8 @@ class FrobeniusLearner:
         model = BinaryRelevanceClassifier(
             loss="squared", penalty=penalty, fit_intercept=self.intercept
         )
-        # A part of the rows may lack a label, and a tiny penalty converges slowly: the held-out
-        # rows judge what such models are worth.
+        # Some rows may lack a label, and a tiny penalty converges slowly: the held-out rows show
+        # what such models are worth.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             model.fit(X, labels.Y, labels.mask)
@@ -130,7 +130,7 @@ class FrobeniusLearner:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLosses:
-    """Row by row: the share of the risk, whose mean is the risk, and whether the best label holds.
+    """Row by row: its contribution, whose mean is the risk, and whether the top label is positive.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class RowLosses:
 
 
 def row_losses(model: LinearModel, X: Any, labels: KnownLabels) -> RowLosses:
-    """Return the squared losses and the successes of the first label, in blocks of rows."""
+    """Return the squared losses and the successes of the top label, in blocks of rows."""
     losses, right, true_labels = np.zeros(X.shape[0]), np.zeros(X.shape[0]), labels.true_labels()
     for start, stop in row_blocks(labels.shape):
         known, scores = true_labels.block(start, stop), model.scores(X[start:stop])

@@ -1,4 +1,4 @@
-"""Feature vectors of a real data set, as they are or less their mean, sparse ones left sparse."""
+"""Feature vectors of a real data set, as they are or minus their mean; sparse ones stay sparse."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 # Up to this side eigenvalues of a dense matrix are cheaper than a Lanczos iteration.
 _DENSE_SIDE = 1024
-_ROUNDING = 1e-24  # what may be left of |x|^2 where all x are equal but for rounding
+_ROUNDING = 1e-24  # what may be left of |x|^2 where all x are equal up to rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +32,9 @@ class Points:
     Attributes
     ----------
     X : (n, d) array or CSR array
-        Features; of a centred CSR array, those less their mean that have no zero.
+        Features; in a centred CSR array only columns without zeros are centred in place.
     shift : (d,) array or None
-        The mean that is taken off every row without storing the result; None takes nothing off.
+        The mean that is subtracted from every row without storing the result; None for no shift.
     """
 
     X: Any
@@ -70,7 +70,7 @@ class Points:
         return self.shift is None and bool(self.X.min() >= 0)
 
     def centred(self) -> Points | None:
-        """Return the rows less their mean; None if they are all equal."""
+        """Return the rows minus their mean; None if they are all equal."""
         means = column_means(self.X)
         if sparse.issparse(self.X):
             made = Points(*with_full_columns_centred(self.X, means))

@@ -1,4 +1,4 @@
-"""All that theory says about one real data set, beside what is measured on it."""
+"""What theory says about a real data set, and what is measured on it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Diagnosis:
     raw : FeatureFacts
         The features as they are.
     centred : FeatureFacts or None
-        The features less their mean; None where all points are equal.
+        The features minus their mean; None where all points are equal.
     measured : Comparison or None
         Trace against Frobenius norm without intercept, which is the theory's class of models; None
         without held-out rows.
     measured_centred : Comparison or None
-        The same with an unpenalised intercept, which is what centring amounts to.
+        The same with an unpenalised intercept, which is equivalent to centring.
     """
 
     labels: LabelFacts
@@ -66,14 +66,14 @@ class Diagnosis:
 
     @property
     def points_needed(self) -> float:
-        """Points that the paper's proof asks for, with the smallest proxy there can be."""
+        """Number of points that the paper's proof requires, with the smallest possible proxy."""
         return self.raw.points_needed
 
     @property
     def scaled_averages(self) -> dict[str, float]:
         """Norm of the fitted Z times the average of the unit ball, models without intercept.
 
-        The advantage is for balls of the same radius; here each ball is as large as its model asks.
+        The advantage is for balls of the same radius; here each ball has the size of its model.
         """
         if self.measured is None:
             return {}
@@ -165,9 +165,9 @@ def diagnose(
     raw, centred = feature_facts(Points.of(train.X), train.labels, draws=draws, rng=rng)
     compared: list[Comparison | None] = [None, None]
     if held_out is not None:
-        judged = Rows(held_out.X, held_out.labels.columns(seen))
+        tested = Rows(held_out.X, held_out.labels.columns(seen))
         compared = [
-            compare(train, judged, intercept=intercept, rng=rng, report=say)
+            compare(train, tested, intercept=intercept, rng=rng, report=say)
             for intercept in (False, True)
         ]
     return Diagnosis(train.labels.facts, known.shape[1] - seen.size, raw, centred, *compared)

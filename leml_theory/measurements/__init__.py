@@ -1,6 +1,6 @@
-"""What a cell measures: for every kind a pure function from parameters and randomness to rows.
+"""What a cell measures: for every kind, a pure function from parameters and randomness to rows.
 
-To read in this order: `records` (the row), `averages`, `planted` (worlds with closed forms),
+Reading order: `records` (the row), `averages`, `planted` (worlds with closed forms),
 `minimisers` (exact fits on samples), `factored` (rank-k fits), `exceedances` (single draws against
 bounds).
 """

@@ -12,6 +12,7 @@ from leml_theory import predictions as sharp
 from leml_theory.bounds import BALLS
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate, rademacher_averages, spectral_norms
+from leml_theory.risk import cross_moments
 from leml_theory.worlds import feature_law, observation_of
 from simulations import (
     AllOnes,
@@ -43,25 +44,49 @@ def rademacher(parameters: Parameters, rng: np.random.Generator) -> list[Record]
     n = int(parameters["n"])
     measured = rademacher_averages(law, seen, n, draws=int(parameters["draws"]), rng=rng)
     predicted = predicted_averages(law, seen, n, rng)
-    return [
-        record("rademacher average", ball, parameters, measured[ball], predicted=predicted[ball])
-        for ball in BALLS
-    ]
+    return _records("rademacher average", parameters, measured, predicted)
+
+
+def _records(
+    quantity: str,
+    parameters: Parameters,
+    measured: dict[str, Estimate],
+    predicted: dict[str, float] | str,
+) -> list[Record]:
+    """Return a row for each ball; `predicted` holds values, or the reason why there are none."""
+    rows = []
+    for ball in BALLS:
+        if isinstance(predicted, str):
+            more: Record = {"predicted": math.nan, "unpredicted": predicted}
+        else:
+            more = {"predicted": predicted[ball]}
+        rows.append(record(quantity, ball, parameters, measured[ball], **more))
+    return rows
+
+
+def _is_isotropic(law: FeatureLaw) -> bool:
+    """Return whether the second moments of x are a multiple of the identity."""
+    moments = law.moments
+    return moments.top_eigenvalue * law.n_features <= moments.second_moment * (1 + 1e-12)
+
+
+def _is_rank_one(law: FeatureLaw) -> bool:
+    """Return whether x lies on one line."""
+    return law.moments.top_eigenvalue >= law.moments.second_moment * (1 - 1e-12)
 
 
 def predicted_averages(
     law: FeatureLaw, seen: Observation, n: int, rng: np.random.Generator
-) -> dict[str, float]:
-    """Predict both averages where a sharp formula exists, NaN elsewhere."""
-    moments = law.moments
-    d, second = law.n_features, moments.second_moment
-    isotropic = moments.top_eigenvalue * d <= second * (1 + 1e-12)
-    rank_one = moments.top_eigenvalue >= second * (1 - 1e-12)
-    if moments.proxy is None or not (isotropic or rank_one):
-        return {"trace": math.nan, "frobenius": math.nan}
+) -> dict[str, float] | str:
+    """Predict both averages, or return the reason why no formula holds."""
+    moments, d, isotropic = law.moments, law.n_features, _is_isotropic(law)
+    if moments.proxy is None:
+        return "needs sub-Gaussian features, but there is no proxy"
+    if not (isotropic or _is_rank_one(law)):
+        return "needs isotropic features or features on one line"
     overlap = float(np.square(seen.probabilities).sum()) / (d if isotropic else 1)
-    frobenius = sharp.frobenius_norm(second, overlap, n) / n
-    if rank_one:
+    frobenius = sharp.frobenius_norm(moments.second_moment, overlap, n) / n
+    if _is_rank_one(law):
         return {"trace": frobenius, "frobenius": frobenius}
     counts = [seen.counts(n, rng) for _ in range(_COUNT_DRAWS)]
     norms = [sharp.spectral_norm(d, np.asarray(moments.top_eigenvalue * c)) for c in counts]
@@ -69,42 +94,44 @@ def predicted_averages(
 
 
 def slots(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
-    """Measure the deviation of the linear loss when s labels per point are seen, risk over n s.
+    """Measure the supremum of L - Lhat, linear loss, s labels per point, both divided by n s.
 
-    The labels are all ones (every slot of a point tells the same) or independent signs (every
-    slot tells something new).
+    The labels are all ones (every slot of a point carries the same information) or
+    independent signs (every slot carries new information).
 
     Paper: Appendix B, the case s > 1.
     """
     d, n_labels, n, s = (int(parameters[name]) for name in ("d", "L", "n", "s"))
     labels = AllOnes(n_labels) if parameters["labels"] == "all-ones" else RandomSigns(n_labels)
     world = Scenario(feature_law(parameters["law"], d), labels, UniformLabels(n_labels, s))
-    sums = np.array([world.label_sums(n, rng) for _ in range(int(parameters["draws"]))])
-    norms = {"trace": spectral_norms(sums), "frobenius": np.linalg.norm(sums, axis=(1, 2))}
-    predicted = _predicted_slots(world, n, rng)
-    return [
-        record(
-            "supremum deviation",
-            ball,
-            parameters,
-            Estimate.of(norms[ball] / (n * s)),
-            predicted=predicted[ball],
+    mean = cross_moments(world)  # of a sum over n s; zero where x is centred
+    if mean is None:
+        raise ValueError(
+            f"`law` must know its mean for a deviation from it, got {parameters['law']!r}; give "
+            "the law a `mean_vector`."
         )
-        for ball in BALLS
-    ]
+    sums = np.array([world.label_sums(n, rng) for _ in range(int(parameters["draws"]))])
+    sums -= n * s * mean
+    norms = {"trace": spectral_norms(sums), "frobenius": np.linalg.norm(sums, axis=(1, 2))}
+    measured = {ball: Estimate.of(norms[ball] / (n * s)) for ball in BALLS}
+    return _records("supremum deviation", parameters, measured, _predicted_slots(world, n, rng))
 
 
-def _predicted_slots(world: Scenario, n: int, rng: np.random.Generator) -> dict[str, float]:
-    """Predict both deviations from the labels alone.
+def _predicted_slots(world: Scenario, n: int, rng: np.random.Generator) -> dict[str, float] | str:
+    """Predict both deviations from the labels alone, or say why no formula holds.
 
     V = X^T B with the observed labels B (n x L): for isotropic Gaussian X, given B, the columns of
-    V behave like independent ones whose variances are the eigenvalues of B^T B over d.
+    V behave like independent ones whose variances are the eigenvalues of B^T B times that of x.
     """
-    d, s = world.features.n_features, world.observation.labels_per_point
+    law = world.features
+    if law.moments.proxy is None or not law.moments.centred or not _is_isotropic(law):
+        return "needs centred, isotropic and sub-Gaussian features"
+    d, s = law.n_features, world.observation.labels_per_point
     norms = []
     for _ in range(_LABEL_DRAWS):
         sample = world.sample(n, rng)
         variances = np.linalg.eigvalsh(_label_gram(sample)).clip(min=0) / d
+        variances *= law.moments.second_moment
         total, squares = d * float(variances.sum()), 2 * d * float(np.square(variances).sum())
         frobenius = math.sqrt(total) * (1 - squares / total**2 / 8)
         norms.append((sharp.spectral_norm(d, variances), frobenius))

@@ -11,7 +11,8 @@ from leml_solver import AlternatingOptions, FactorResult, Problem, TraceBall, fi
 
 Array = NDArray[np.float64]
 
-# Far below what a trial varies by; the rest is in the certificate, computed at the returned point.
+# Far below the variation between trials; the certificate, computed at the returned point, covers
+# what remains.
 _SIZE_MET = 1e-3
 _TRIES = 6
 _OPTIONS = AlternatingOptions(max_iter=100, tol=1e-8, certify=False)
@@ -25,7 +26,7 @@ def leml_at_radius(problem: Problem, ball: TraceBall, rank: int, exact: Array) -
     problem : Problem
         The empirical risk.
     ball : TraceBall
-        Its radius is to be met.
+        The ball whose radius is to be met.
     rank : int
         k.
     exact : (d, L) array

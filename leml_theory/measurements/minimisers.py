@@ -16,12 +16,17 @@ from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import minimum_risk, population_risk
 from leml_theory.worlds import feature_law, label_model, observation_of
-from simulations import LabelModel, Sample, Scenario
+from simulations import FeatureLaw, LabelModel, Sample, Scenario
 
 Array = NDArray[np.float64]
 
 # Ten times tighter than the solver's default: the gap is then far below the standard errors.
 _RELATIVE_GAP = 1e-7
+# The excess of pooled least squares has a fourth moment from n = rank + 8 on; with fewer points a
+# mean over draws says little about its expectation.
+_HEAVY_TAIL = 7
+# Points from which second moments are estimated that a law does not know.
+_NEW_POINTS = 100_000
 
 
 def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
@@ -47,9 +52,9 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
         rows.append(record("excess risk", ball, parameters, excess, **common, **above))
         rows.append(record("generalisation gap", ball, parameters, gap, **common))
     if parameters["labels"] == "shared":
-        pooled = np.array([trial["pooled"][0] for trial in trials])
-        estimate, predicted = Estimate.of(pooled), _pooled(parameters)
-        rows.append(record("excess risk", "pooled", parameters, estimate, predicted=predicted))
+        pooled = Estimate.of(np.array([trial["pooled"][0] for trial in trials]))
+        prediction = _pooled_prediction(parameters)
+        rows.append(record("excess risk", "pooled", parameters, pooled, **prediction))
     return rows
 
 
@@ -64,7 +69,7 @@ class _Fits:
 
 
 def _largest_label(parameters: Parameters) -> float:
-    """Return the largest |y| of the label model, infinite when nothing is known of it."""
+    """Return the largest |y| of the label model, infinite when it is not known."""
     sizes = int(parameters["d"]), int(parameters["L"])
     labels = label_model(parameters["labels"], *sizes, np.random.default_rng(0))
     return 1.0 if labels.binary else math.inf
@@ -83,10 +88,28 @@ def _exceedances(ball: str, parameters: Parameters, found: _Fits, label_bound: f
     return exceedances(setting, risk, found.excess)
 
 
-def _pooled(parameters: Parameters) -> float:
-    """Return the exact excess of least squares on all points as one label, Gaussian x, noise 1."""
-    n, d = int(parameters["n"]), int(parameters["d"])
-    return d / (2 * (n - d - 1)) if n > d + 1 else math.inf
+def _pooled_prediction(parameters: Parameters) -> Record:
+    """Return the expected excess of pooled least squares, or the reason why no formula holds.
+
+    For Gaussian x whose second moments S have rank r, :math:`E(X^TX)^+ = S^+/(n-r-1)`, and s labels
+    per point with noise of variance 1 give r/(2 s (n-r-1)).
+    """
+    n, s = int(parameters["n"]), int(parameters["s"])
+    law = feature_law(parameters["law"], int(parameters["d"]))
+    S = law.second_moments
+    if law.kind != "gaussian" or S is None:
+        return _refused(f"needs Gaussian features, here the law is '{law.kind}'")
+    if s > 1 and parameters["skew"] != "uniform":
+        return _refused("needs s different labels at every point, here they may repeat")
+    rank = int(np.linalg.matrix_rank(S, hermitian=True))
+    if n <= rank + _HEAVY_TAIL:
+        return _refused(f"needs n > {rank + _HEAVY_TAIL}, here n = {n}")
+    return {"predicted": rank / (2 * s * (n - rank - 1))}
+
+
+def _refused(reason: str) -> Record:
+    """Return the columns of a row that has no prediction."""
+    return {"predicted": math.nan, "unpredicted": reason}
 
 
 def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[float, ...]]:
@@ -110,7 +133,8 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
         lower_bound = exact["trace"].certificate.lower_bound
         found["leml"] = _judge(world, problem, trace, Z, lower_bound, rng)
     if parameters["labels"] == "shared" and labels.coefficients is not None:
-        found["pooled"] = (_pooled_excess(sample, labels.coefficients),)
+        z = labels.coefficients[:, 0]
+        found["pooled"] = (_pooled_excess(sample, z, world.features, rng),)
     return found
 
 
@@ -138,8 +162,14 @@ def _judge(
     return population - least, population - problem.risk(Z), certificate, ball.radius
 
 
-def _pooled_excess(sample: Sample, Z: Array) -> float:
-    """Return the excess risk of one least-squares predictor fitted to all labels at once."""
-    z = np.linalg.lstsq(sample.X[sample.rows], sample.values, rcond=None)[0]
-    error = z - Z[:, 0]
-    return float(error @ error) / (2 * error.size)
+def _pooled_excess(sample: Sample, z: Array, law: FeatureLaw, rng: np.random.Generator) -> float:
+    """Return the excess risk of one least-squares predictor fitted to all labels at once.
+
+    It is <error, S error>/2 with S = E xx^T, which is estimated where the law does not know it.
+    """
+    error = np.linalg.lstsq(sample.X[sample.rows], sample.values, rcond=None)[0] - z
+    S = law.second_moments
+    if S is None:
+        X = law.sample(_NEW_POINTS, rng)
+        S = X.T @ X / _NEW_POINTS
+    return float(error @ S @ error) / 2

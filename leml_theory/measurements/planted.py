@@ -1,4 +1,4 @@
-"""Excess risk with the linear and the clipped linear loss, in worlds where it is explicit."""
+"""Excess risk with the linear and the clipped linear loss, in worlds where it has a closed form."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _excess_draws(
 ) -> Array:
     """Draw excess risks of both minimisers for every signal, shape (draws, signals, 2).
 
-    All signals of a draw share the noise; only the first row of V knows the signal.
+    All signals of a draw share the noise; only the first row of V depends on the signal.
     """
     n, d = int(parameters["n"]), int(parameters["d"])
     noise = Planted(seen.n_labels, 0.0)
@@ -86,7 +86,7 @@ def _excess_draws(
 
 
 def worst_planted(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
-    """Measure the excess risk at the worst planted signal, for each ball its own.
+    """Measure the excess risk at the worst planted signal of each ball.
 
     The signal is chosen on other draws than those it is evaluated on, so that the largest of many
     noisy means is never reported as a mean.
@@ -113,7 +113,7 @@ def worst_planted(parameters: Parameters, rng: np.random.Generator) -> list[Reco
                 Estimate.of(draws),
                 labels="worst planted",
                 signal=float(worst.strength),
-                predicted=_predicted_worst(ball, parameters, head),
+                **_predicted_worst(ball, parameters, head),
                 **_exceedances(ball, d, seen, n, draws),
             )
         )
@@ -129,14 +129,17 @@ def _candidates(ball: str, parameters: Parameters) -> Array:
     return np.geomspace(0.4 * size**-0.25, 1.5, number)
 
 
-def _predicted_worst(ball: str, parameters: Parameters, head: bool) -> float:
-    """Return the worst planted excess where a formula is known, NaN elsewhere."""
+def _predicted_worst(ball: str, parameters: Parameters, head: bool) -> Record:
+    """Return the worst planted excess, or the reason why no formula is known."""
     n, d, n_labels = (int(parameters[name]) for name in ("n", "d", "L"))
     if head:
-        return math.nan
+        return {"predicted": math.nan, "unpredicted": "needs uniform labels"}
+    if n < d * n_labels:  # the worst signal, about 0.8/sqrt(n), would need a correlation above one
+        reason = f"needs n >= d L, here n = {n} and d L = {d * n_labels}"
+        return {"predicted": math.nan, "unpredicted": reason}
     if ball == "frobenius":
-        return sharp.worst_frobenius_excess(n, d * n_labels)
-    return sharp.worst_trace_excess(n, d, n_labels)
+        return {"predicted": sharp.worst_frobenius_excess(n, d * n_labels)}
+    return {"predicted": sharp.worst_trace_excess(n, d, n_labels)}
 
 
 def fixed_planted(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
@@ -200,10 +203,10 @@ def clipped(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
 
 
 def outlier(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
-    """Measure how often the excess risk is above what Theorem 3 promises, the loss being unbounded.
+    """Measure how often the excess risk is above what Theorem 3 promises, for an unbounded loss.
 
-    One rare outlier turns the minimiser round.  The record's value is the frequency; its column
-    `signal` holds the ratio of the excess to what Theorem 3 promises with unit constants.
+    One rare outlier flips the sign of the minimiser.  The record's value is the frequency; its
+    column `signal` holds the ratio of the excess to what Theorem 3 promises with unit constants.
 
     Paper: Theorem 3.
     """

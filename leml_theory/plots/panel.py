@@ -57,8 +57,13 @@ def regimes(rows: pd.DataFrame) -> dict[str, float]:
     """Return the numbers of points at which the squared loss changes its regime.
 
     Below d + L nothing is learnt; near dL an unconstrained fit interpolates; beyond n_c a radius
-    larger than the norm of Z* does not bind any more.
+    larger than the norm of Z* does not bind any more.  All three are values of n for the squared
+    loss with one label per point: there are none on another axis, or for another loss.
     """
+    if any(varies(rows, axis) for axis in ("d", "L", "s")) or not varies(rows, "n"):
+        return {}
+    if rows["loss"].iloc[0] == "linear" or rows["s"].iloc[0] != 1:
+        return {}
     d, n_labels = float(rows["d"].iloc[0]), float(rows["L"].iloc[0])
     marks = {"d+L": d + n_labels, "dL": d * n_labels}
     factor = float(rows["radius_factor"].max())

@@ -42,7 +42,7 @@ class Bracket:
     Parameters
     ----------
     lower, upper : float
-        The ends: proved to rounding, or means over samples.
+        The ends: proved up to rounding, or means over samples.
     method : str
         How they were found.
     Z : array, shape (d, L)
@@ -254,9 +254,9 @@ class EnumeratedRisk:
 
 
 def exact_risk(scenario: Scenario, loss: Loss) -> ExactRisk | None:
-    """Return the population risk as a function, or None if only sampling is left.
+    """Return the population risk as a function, or None if it can only be sampled.
 
-    A loss that derives from one with a closed form is not taken for it.
+    A subclass of a loss with a closed form may be another loss, so it is not given that form.
     """
     _check_labels(scenario.labels, loss)
     M, squares = cross_moments(scenario), label_moments(scenario)
@@ -271,7 +271,7 @@ def exact_risk(scenario: Scenario, loss: Loss) -> ExactRisk | None:
 
 
 def _check_labels(labels: LabelModel, loss: Loss) -> None:
-    """Raise when a binary loss meets labels of more than two values."""
+    """Raise when a binary loss is given labels of more than two values."""
     if loss.binary and not labels.binary:
         raise ValueError(
             f"The {loss.name} loss needs labels of two values, got {type(labels).__name__}; take "

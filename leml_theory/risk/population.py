@@ -1,4 +1,4 @@
-r"""Exact population moments of a scenario: what risks are made of where no sampling is needed.
+r"""Exact population moments of a scenario, from which risks follow without sampling.
 
 For label l with probability p_l the squared and the linear risk depend on the laws through
 :math:`S = E xx^T`, the cross moments :math:`M = \sum_l p_l E[y^l x] e_l^T` and :math:`E (y^l)^2`

@@ -45,7 +45,7 @@ def population_risk(
     draws: int = 100_000,
     rng: np.random.Generator | None = None,
 ) -> RiskValue:
-    """Compute the population risk of Z by the best method there is for this world.
+    """Compute the population risk of Z by the best method available for this world.
 
     Closed form for the linear and the squared loss, quadrature for Gaussian features with the
     logistic loss or with linear labels and a loss of y - f, enumeration for features of small
@@ -60,13 +60,23 @@ def population_risk(
     Z : array, shape (d, L)
         Coefficients.
     draws : int
-        Points drawn where nothing else is possible.
+        Number of points drawn where sampling is the only way.
     rng : Generator, optional
-        Needed there only.
+        Needed for sampling only.
 
     Returns
     -------
     RiskValue
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver.losses import LOSSES
+    >>> from leml_theory import population_risk
+    >>> from simulations import AllOnes, IsotropicGaussian, Scenario, UniformLabels
+    >>> world = Scenario(IsotropicGaussian(3), AllOnes(2), UniformLabels(2))
+    >>> population_risk(world, LOSSES["squared"], np.zeros((3, 2)))  # E y^2 / 2
+    RiskValue(value=0.5, stderr=0.0, method='closed form')
     """
     coefficients = _checked(scenario, Z)
     exact = exact_risk(scenario, loss)
@@ -99,15 +109,27 @@ def minimum_risk(
     tol : float
         Width to aim for, relative to the risk of Z = 0.
     draws : int
-        Points drawn for each end where nothing is known in closed form.
+        Number of points drawn for each end where no closed form is known.
     rng : Generator, optional
-        Needed there only.
+        Needed for sampling only.
 
     Returns
     -------
     Bracket
         `lower` is proved (a closed form, a dual certificate or a Frank-Wolfe gap), to rounding;
         with samples, both ends are means with a standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import TraceBall
+    >>> from leml_solver.losses import LOSSES
+    >>> from leml_theory import minimum_risk
+    >>> from simulations import IsotropicGaussian, LinearLabels, Scenario, UniformLabels
+    >>> world = Scenario(IsotropicGaussian(3), LinearLabels(np.eye(3)), UniformLabels(3))
+    >>> bracket = minimum_risk(world, LOSSES["squared"], TraceBall(3.0))  # noise of variance 1
+    >>> round(bracket.upper, 9), bracket.method
+    (0.5, 'well specified')
     """
     exact = exact_risk(scenario, loss)
     if exact is not None:

@@ -1,7 +1,7 @@
 """The runner: measures the cells that a store does not hold yet, in one process or in several.
 
 Results do not depend on the number of processes: a cell's random numbers come from its own key,
-and linear algebra runs on one thread everywhere.
+and linear algebra always runs on one thread.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def execute(
     StoreError
         If the store is damaged, in use by another run, or cannot take a result.
     KeyboardInterrupt
-        As it came, with a message that says what is stored.
+        If the user interrupts; its message says what is stored.
     """
     jobs = positive_integer(jobs, "jobs")
     grid = {cell.key: cell for cell in cells}
@@ -135,7 +135,7 @@ def _pending(grid: Mapping[str, Cell], store: Store) -> list[Cell]:
 
 @contextlib.contextmanager
 def _stop_explained(store: Store) -> Iterator[None]:
-    """Add to whatever ends a run early how much is stored, and how to go on."""
+    """Add to an error that ends a run early how much is stored and how to continue."""
     try:
         yield
     except KeyboardInterrupt:
@@ -150,7 +150,7 @@ def _stop_explained(store: Store) -> Iterator[None]:
 
 
 def _safe(store: Store) -> str:
-    """Return a sentence on how much is stored, and how to go on."""
+    """Return a sentence on how much is stored and how to continue."""
     status = store.status()
     return (
         f"{status.done} of {status.total} cells are safe in `{store.folder}`; "
@@ -189,7 +189,7 @@ def _measure_all(
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What became of a list of cells: measured, failed, or handed back for want of time."""
+    """What became of a list of cells: measured, failed, or handed back because time ran out."""
 
     measured: int
     failures: list[Failure]
@@ -232,7 +232,7 @@ def _take(queue: deque[Cell], workers: int) -> list[Cell]:
 @contextlib.contextmanager
 def _pool(workers: int) -> Iterator[Callable[..., Future[_Batch]]]:
     """Start worker processes; end them gently, or at once when something has gone wrong."""
-    from loky import ProcessPoolExecutor  # Takes 0.3 s, for nothing with one job.
+    from loky import ProcessPoolExecutor  # Takes 0.3 s, which one job need not spend.
 
     pool = ProcessPoolExecutor(
         workers, initializer=_start_worker, initargs=(os.getpid(),), env=_WORKER_ENVIRONMENT
@@ -263,12 +263,12 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 def _start_worker(parent: int) -> None:
-    """Make this process end soon after its parent, even when that was killed."""
+    """Make this process end soon after its parent, even if the parent was killed."""
     threading.Thread(target=_exit_after, args=(parent,), daemon=True).start()
 
 
 def _exit_after(parent: int) -> None:
-    """End this process when its parent is another one than at the start."""
+    """End this process once its parent is no longer the one it started with."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
@@ -310,7 +310,7 @@ def _measure_cell(cell: Cell, shard: Shard, measure: Measure) -> list[Failure]:
 
 @contextlib.contextmanager
 def _one_thread_libraries() -> Iterator[None]:
-    """Let libraries that are loaded meanwhile, here or in a worker, start with one thread."""
+    """Make libraries that are loaded inside, here or in a worker, start with one thread."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(_ONE_THREAD)
     try:

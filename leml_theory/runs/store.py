@@ -1,4 +1,4 @@
-"""The store: a folder that keeps the results of one grid, whatever happens to the run.
+"""The store: a folder that keeps the results of one grid even if the run is killed.
 
     manifest.json   what grid and seed the folder belongs to; written once
     shards/*.jsonl  one result per line; each process appends to a file of its own
@@ -101,7 +101,7 @@ def _checked_record(record: Any, place: str) -> Record:
 
 
 def _encoded(value: Scalar) -> Any:
-    """Write NaN and the infinities by their bits: JSON has no word for them."""
+    """Write NaN and the infinities by their bits: JSON cannot represent them."""
     if isinstance(value, float) and not math.isfinite(value):
         return {"float64": struct.pack(">d", value).hex()}
     return value
@@ -141,7 +141,7 @@ def _result_or_error(line: bytes) -> Result | ValueError:
 
 
 class Shard:
-    """A file of results to which one process appends; made at the first result."""
+    """A file of results to which one process appends; created with the first result."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -220,7 +220,7 @@ class Manifest:
         return cls(SCHEMA, seeds[0], grid, len(lines), plain_value(description, "description"))
 
     def differences(self, wanted: Manifest) -> list[str]:
-        """Say in which ways this manifest, found in a folder, is not that of the wanted grid."""
+        """Say how this manifest, found in a folder, differs from that of the wanted grid."""
         said = []
         if self.schema != wanted.schema:
             said.append(f"it was written in schema {self.schema}, this is {wanted.schema}")
@@ -243,14 +243,14 @@ def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
 
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest, which is there whole or not at all."""
+    """Write the manifest, either completely or not at all."""
     content = asdict(manifest)
     content["checksum"] = _checksum(content)
     write_text(folder / _MANIFEST, json.dumps(content, indent=2) + "\n")
 
 
 def _read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a folder; StoreError if there is none or it is not as written."""
+    """Read the manifest of a folder; StoreError if it is missing or has been changed."""
     path = folder / _MANIFEST
     try:
         content = json.loads(path.read_bytes())
@@ -263,7 +263,9 @@ def _read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise StoreError(disk_error_text(f"read `{path}`", error)) from error
     except (ValueError, TypeError, AttributeError, KeyError):
-        raise StoreError(f"`{path}` is damaged or of another program. {ELSEWHERE}.") from None
+        raise StoreError(
+            f"`{path}` is damaged or was written by another program. {ELSEWHERE}."
+        ) from None
     if checksum != _checksum(content):
         raise StoreError(f"`{path}` is damaged: its checksum does not match. {ELSEWHERE}.")
     return manifest
@@ -276,7 +278,7 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How far a run has come: cells stored, cells in all, seconds they took, what is damaged."""
+    """How far a run has got: cells stored, cells in total, seconds they took, what is damaged."""
 
     done: int
     total: int
@@ -295,7 +297,7 @@ class Store:
     def create(
         cls, folder: str | Path, cells: Iterable[Cell], *, description: Mapping[str, Any]
     ) -> Store:
-        """Open the folder of this grid to go on with it, or make it.
+        """Open the folder of this grid to continue it, or create it.
 
         Raises
         ------
@@ -315,7 +317,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: str | Path) -> Store:
-        """Open a folder of results to read it; StoreError if it is none."""
+        """Open a folder of results to read it; StoreError if it is not one."""
         return cls(Path(folder), _read_manifest(Path(folder)))
 
     def load(self) -> dict[str, list[Record]]:
@@ -333,7 +335,7 @@ class Store:
         return {key: found[key].records for key in sorted(found)}
 
     def status(self) -> Status:
-        """Say how far the run has come; damage is listed, not raised."""
+        """Say how far the run has got; damage is listed, not raised."""
         found, damage = self._scan()
         seconds = sum(result.seconds for result in found.values())
         return Status(len(found), self.manifest.cells, seconds, tuple(damage))
@@ -344,11 +346,11 @@ class Store:
         return self.folder / _SHARDS
 
     def lock(self) -> contextlib.AbstractContextManager[None]:
-        """Keep other runs out of the folder meanwhile; StoreError if one is in it."""
+        """Keep other runs out of the folder; StoreError if one is using it."""
         return _locked(self.folder)
 
     def _scan(self) -> tuple[dict[str, Result], list[str]]:
-        """Read all shards: the results by key, and a sentence for each line that is not right."""
+        """Read all shards: the results by key, and a sentence for each damaged line."""
         found: dict[str, Result] = {}
         damage: list[str] = []
         if not self.shards.is_dir():
@@ -411,7 +413,7 @@ def _is_left_by_a_kill(name: str) -> bool:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep other runs out of the folder; errors of what is done meanwhile pass unchanged."""
+    """Keep other runs out of the folder; errors raised inside pass unchanged."""
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(locked(folder / _LOCK))

@@ -50,7 +50,7 @@ the measured risks against n and L beside explicit-constant bounds (Theorems 3, 
 commands:
   run     measure what is missing, then write tables and pictures (the default)
   plot    draw the pictures again from results.csv, without measuring anything
-  status  say how far a run has come
+  status  say how far a run has got
 """
 _EPILOGUE = """\
 examples:
@@ -62,9 +62,10 @@ examples:
   python -m leml_theory.sweep --plugin mine.py --only MINE --out mine
                                                            an experiment of your own
 
-A killed run goes on where it was when the same command is given again.  The output folder holds
-results.csv (one row per cell and quantity), summary.json and the pictures as PNG and SVG.
-Exit status: 0 all is well, 1 a bound is violated or a check fails, 2 wrong usage or folder.
+A killed run continues where it stopped when the same command is given again.  The output folder
+holds results.csv (one row per cell and quantity), summary.json and the pictures as PNG and SVG.
+Exit status: 0 all is well; 1 a bound is violated, a sharp prediction is contradicted or a check
+fails; 2 wrong usage or folder.
 """
 _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
 
@@ -76,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _work(arguments: Sequence[str] | None) -> int:
-    """Load the plugins, which add to what options may name, then do what the options say."""
+    """Load the plugins, which extend what options may name, then do what the options say."""
     first = argparse.ArgumentParser(add_help=False)
     _add_plugin(first)
     plugins = load_plugins(first.parse_known_args(arguments)[0].plugin)
@@ -115,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_grid(add: Callable[..., object]) -> None:
-    """Add the axes of a grid of one's own."""
+    """Add the axes of a grid of the user's own."""
     sizes = whole_numbers(1, _LARGEST)
     add("--n", type=sizes, metavar="N,...", help="points (default 256,1024,4096)")
     add("--d", type=sizes, metavar="D,...", help="features (default 32)")
@@ -208,13 +209,13 @@ def _write(out: str, frame: pd.DataFrame, summary: Summary, run: dict[str, Any])
 
 
 def _digest(content: bytes) -> str:
-    """Return the checksum by which a table is known again."""
+    """Return the checksum by which a table is recognised."""
     return hashlib.sha256(content).hexdigest()
 
 
 @contextmanager
 def _writing(out: str) -> Iterator[None]:
-    """Say of a failed write where it was, and that nothing measured is lost."""
+    """Explain where a write failed, and that nothing measured is lost."""
     try:
         yield
     except OSError as error:
@@ -240,7 +241,7 @@ def _plot(options: argparse.Namespace) -> int:
     """Draw the pictures again from results.csv."""
     path = Path(options.out, "results.csv")
     if not path.is_file():
-        raise ValueError(f"`{path}` is not there; run the sweep with --out {options.out} first.")
+        raise ValueError(f"`{path}` does not exist; run the sweep with --out {options.out} first.")
     frame = _read_table(path)
     measured = list(dict.fromkeys(frame["experiment"]))
     if strange := [name for name in options.only or [] if name not in measured]:
@@ -251,16 +252,18 @@ def _plot(options: argparse.Namespace) -> int:
 
 
 def _read_table(path: Path) -> pd.DataFrame:
-    """Read results.csv, which must be as the run that made it left it."""
+    """Read results.csv, which must not have changed since the run wrote it."""
     content = path.read_bytes()
     known = json.loads(path.with_name("summary.json").read_text()).get("results_sha256")
     if known != _digest(content):
-        raise ValueError(f"`{path}` is not as it was written; run the sweep again to restore it.")
+        raise ValueError(
+            f"`{path}` has changed since it was written; run the sweep again to restore it."
+        )
     return pd.read_csv(io.BytesIO(content))
 
 
 def _status(options: argparse.Namespace) -> int:
-    """Say how far a run has come."""
+    """Say how far a run has got."""
     store = Store.open(options.out)
     status = store.status()
     print(f"{options.out}: {status.done} of {status.total} cells, {status.seconds:.0f} s measured")

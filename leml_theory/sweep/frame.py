@@ -1,7 +1,8 @@
 """The results frame: one row per cell and quantity, with every bound and its validity.
 
 The column `prediction` says of `predicted` whether it is 'sharp', within 3 % at this size, or a
-'limit' that larger sizes tend to; it is empty where nothing is predicted.
+'limit' that larger sizes tend to; it is empty where nothing is predicted, and `unpredicted` may
+say why.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Row = dict[str, Any]
 _FIRST = [
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s", "skew",
     "P", "radius", "radius_factor", "draws", "value", "stderr", "certificate_gap", "predicted",
-    "prediction", "signal", "delta", "high_probability",
+    "prediction", "unpredicted", "signal", "delta", "high_probability",
     "high_probability_name", "exceedances",
 ]  # fmt: skip
 _SCALES_WITH_RADIUS = ("value", "stderr", "predicted", "radius", "high_probability")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from leml_theory.sweep.contradictions import contradictions, sharp_rows
 from leml_theory.sweep.experiments import CheckRow, Experiment, SlopeRow
 from leml_theory.sweep.frame import comparisons, undecided_bounds, violations
 
@@ -28,6 +29,8 @@ class Summary:
     violations: list[dict[str, Any]]
     comparisons: int
     undecided: list[dict[str, Any]] = field(default_factory=list)
+    contradictions: list[dict[str, Any]] = field(default_factory=list)
+    sharp_predictions: int = 0
 
     @property
     def failures(self) -> int:
@@ -37,12 +40,12 @@ class Summary:
 
     @property
     def exit_status(self) -> int:
-        """0 when all is well, 1 after a violation or a failure."""
-        return int(bool(self.violations or self.failures))
+        """0 when all is well, 1 after a violation, a contradiction or a failure."""
+        return int(bool(self.violations or self.contradictions or self.failures))
 
 
 def summarise(frame: pd.DataFrame, experiments: Iterable[Experiment]) -> Summary:
-    """Fit the slopes, run the checks and look for violations."""
+    """Fit the slopes, run the checks and look for violations and contradictions."""
     chosen = list(experiments)
     return Summary(
         [row for experiment in chosen for row in experiment.slopes(frame)],
@@ -50,6 +53,8 @@ def summarise(frame: pd.DataFrame, experiments: Iterable[Experiment]) -> Summary
         violations(frame),
         comparisons(frame),
         undecided_bounds(frame),
+        contradictions(frame),
+        len(sharp_rows(frame)),
     )
 
 
@@ -59,6 +64,8 @@ def summary_json(summary: Summary, run: dict[str, Any]) -> str:
         **run,
         "violations": summary.violations,
         "undecided": summary.undecided,
+        "contradictions": summary.contradictions,
+        "sharp_predictions": summary.sharp_predictions,
         "comparisons": summary.comparisons,
         "slopes": [asdict(row) for row in summary.slopes],
         "checks": [asdict(row) for row in summary.checks],
@@ -113,7 +120,7 @@ def check_table(summary: Summary) -> list[str]:
 
 
 def verdict_lines(summary: Summary) -> list[str]:
-    """Return the closing lines: what is violated, undecided, and not as recorded."""
+    """Return the closing lines: what is violated, undecided, contradicted and not as recorded."""
     lines = [_comparison(row, "violates") for row in summary.violations]
     lines += [
         f"{_comparison(row, 'lies above')} All draws are equal, which decides nothing: take more."
@@ -124,6 +131,9 @@ def verdict_lines(summary: Summary) -> list[str]:
     lines.append(
         f"{len(summary.violations)} violations{rest} in {held} comparisons with valid bounds."
     )
+    lines += [_contradiction(row) for row in summary.contradictions]
+    found, sharp = len(summary.contradictions), summary.sharp_predictions
+    lines.append(f"{found} contradictions in {sharp} comparisons with sharp predictions.")
     total = len(summary.slopes) + len(summary.checks)
     lines.append(f"{summary.failures} of {total} slopes and checks did not come out as recorded.")
     return lines
@@ -135,4 +145,15 @@ def _comparison(row: dict[str, Any], relation: str) -> str:
         f"{row['experiment']} {row['series']}: {row['quantity']} {row['value']:.4g} of the "
         f"{row['ball']} ball {relation} {row['bound']} = {row['bound_value']:.4g} at "
         f"n = {row['n']}, d = {row['d']}, L = {row['L']}."
+    )
+
+
+def _contradiction(row: dict[str, Any]) -> str:
+    """Return in words which cell contradicts its sharp prediction."""
+    return (
+        f"{row['experiment']} {row['series']}: {row['quantity']} {row['value']:.4g} "
+        f"(s.e. {row['stderr']:.2g}) of {row['ball']} contradicts its sharp prediction "
+        f"{row['predicted']:.4g} at law = {row['law']}, labels = {row['labels']}, n = {row['n']}, "
+        f"d = {row['d']}, L = {row['L']}, s = {row['s']}, skew = {row['skew']}, "
+        f"radius = {row['radius']:.4g}."
     )

@@ -101,7 +101,7 @@ def times(factor, bound):
 
 @pytest.mark.parametrize("name", [name for name in COMPLEXITY_BOUNDS if name != "paper_route"])
 def test_check_bound_fails_a_fifth_of_a_bound_and_names_the_setting(name):
-    words = rf"'{name}' is not what it says:\n  \w+ ball at n = \d+, radius "
+    words = rf"'{name}' is not what it claims to be:\n  \w+ ball at n = \d+, radius "
     with pytest.raises(AssertionError, match=words):
         check_bound(times(0.2, COMPLEXITY_BOUNDS[name]))
 

@@ -279,7 +279,7 @@ LIARS = [
 def test_a_law_that_lies_is_found_out_and_the_claim_is_named(law, claim):
     with pytest.raises(AssertionError) as failure:
         check_law(law)
-    assert f"{type(law).__name__} is not what it says" in str(failure.value)
+    assert f"{type(law).__name__} is not what it claims to be" in str(failure.value)
     assert f"\n  {claim}" in str(failure.value)
 
 
@@ -385,7 +385,7 @@ LYING_LOSSES = [
 
 @pytest.mark.parametrize(("loss", "claim"), LYING_LOSSES, ids=lambda value: type(value).__name__)
 def test_a_loss_that_lies_is_found_out_and_the_claim_is_named(loss, claim):
-    with pytest.raises(AssertionError, match="loss is not what it says") as failure:
+    with pytest.raises(AssertionError, match="loss is not what it claims to be") as failure:
         check_loss(loss)
     assert f"\n  {claim}" in str(failure.value)
 
@@ -437,7 +437,7 @@ class NotLinear(LogisticLabels):
     ids=lambda value: type(value).__name__,
 )
 def test_a_label_model_that_lies_is_found_out(labels, claim):
-    with pytest.raises(AssertionError, match="is not what it says") as failure:
+    with pytest.raises(AssertionError, match="is not what it claims to be") as failure:
         check_labels(labels, IsotropicGaussian(D))
     assert claim in str(failure.value)
 

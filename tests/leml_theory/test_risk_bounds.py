@@ -114,7 +114,9 @@ def test_gaussian_forms_by_hand():
     linear = (
         2 / 50 * (math.sqrt(50 / 9) + math.sqrt(count) + math.sqrt(2 * count / 9 * math.log(20)))
     )
-    assert gaussian_linear_gap(setting, risk).value == pytest.approx(linear, rel=1e-13)
+    assert gaussian_linear_gap(setting, risk, symmetric=True).value == pytest.approx(
+        linear, rel=1e-13
+    )
 
 
 def test_truncation_terms_hold_for_the_tail_they_replace():
@@ -171,7 +173,7 @@ def test_bousquet_needs_bounded_features_and_gaussian_forms_gaussian_ones():
         assert sentences(bound(world(IsotropicGaussian), RISK, AVERAGE)) == [unbounded]
     other = "needs centred Gaussian features, here the law is 'rademacher'"
     assert sentences(gaussian_excess(world(), RISK, AVERAGE)) == [other]
-    assert sentences(gaussian_linear_gap(world(), RISK)) == [other]
+    assert sentences(gaussian_linear_gap(world(), RISK, symmetric=True)) == [other]
 
 
 def test_linear_forms_need_the_linear_loss_and_the_gaussian_one_a_single_label():
@@ -179,13 +181,19 @@ def test_linear_forms_need_the_linear_loss_and_the_gaussian_one_a_single_label()
     needed = "needs the linear loss, here logistic"
     assert sentences(bousquet_linear_gap(world(), logistic, AVERAGE)) == [needed]
     gaussian = world(IsotropicGaussian)
-    assert gaussian_linear_gap(gaussian, RISK).valid
-    assert sentences(gaussian_linear_gap(gaussian, logistic)) == [needed]
+    assert gaussian_linear_gap(gaussian, RISK, symmetric=True).valid
+    assert sentences(gaussian_linear_gap(gaussian, logistic, symmetric=True)) == [needed]
     several = Setting.of(IsotropicGaussian(16), UniformLabels(8, 3), 400)
-    assert sentences(gaussian_linear_gap(several, RISK)) == [
+    assert sentences(gaussian_linear_gap(several, RISK, symmetric=True)) == [
         "needs one label per point, here s = 3"
     ]
-    assert not gaussian_linear_gap(gaussian, RISK, symmetric=False).valid
+
+
+def test_the_gaussian_linear_gap_assumes_nothing_about_labels_that_it_is_not_told():
+    # A setting does not hold the labels: y = sign(x_1) makes y x one-sided, not Gaussian.
+    assert sentences(gaussian_linear_gap(world(IsotropicGaussian), RISK)) == [
+        "needs y x to be Gaussian given the label, here it is not said to be (`symmetric`)"
+    ]
 
 
 @pytest.mark.parametrize("name", ["squared", "squared_hinge"])
@@ -265,7 +273,7 @@ def test_gap_of_the_linear_loss(law, ball):
     bounds = [
         mcdiarmid_gap(setting, risk, average),
         bousquet_linear_gap(setting, risk, average, symmetric=True),
-        gaussian_linear_gap(setting, risk),
+        gaussian_linear_gap(setting, risk, symmetric=True),  # all labels one: y x is x
     ]
     valid = [bound for bound in bounds if bound.valid]
     assert len(valid) == (2 if setting.law == "rademacher" else 1)

@@ -331,7 +331,7 @@ def test_results_without_their_manifest_are_refused(store):
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"name": "a web page"}', "\x00\xff"])
 def test_a_manifest_of_another_program_is_refused(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text, encoding="latin-1")
-    with pytest.raises(StoreError, match="is damaged or of another program"):
+    with pytest.raises(StoreError, match="is damaged or was written by another program"):
         Store.create(tmp_path, CELLS, description=DESCRIPTION)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from argument_checks import one_of
 from leml_theory.rademacher import check_draws
 from leml_theory.sweep.experiments.design import Experiment, Fit, Planned
-from leml_theory.worlds import observation_of
+from leml_theory.worlds import feature_law, observation_of
 
 GRID = "grid"  # what tables call a grid of the user's own
 AXES = ("n", "d", "L", "s", "skew", "radius")
@@ -62,10 +62,16 @@ class Grid:
                 "Several labels per point are averaged with uniform labels only, got skew "
                 f"{self.axes['skew']}; choose another --world or --s 1."
             )
-        if self.world == "logistic" and self.law not in ("gaussian", "raw-gaussian"):
+        laws = [feature_law(self.law, d) for d in self.axes["d"]]
+        if self.world == "logistic" and any(law.kind != "gaussian" for law in laws):
             raise ValueError(
-                "The logistic world needs --law gaussian, where its least risk is known, "
-                f"got law {self.law!r}."
+                "The logistic world needs a Gaussian law such as --law gaussian, where its least "
+                f"risk is known, got law {self.law!r}."
+            )
+        if self.world == "averages" and several and any(law.mean_vector is None for law in laws):
+            raise ValueError(
+                "Several labels per point are averaged with laws that know their mean only, got "
+                f"law {self.law!r}; give it a `mean_vector`, or choose --s 1."
             )
 
     @property

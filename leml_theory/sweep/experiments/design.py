@@ -22,7 +22,15 @@ _SHARP_SLACK = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One cell of an experiment, and the series of points it belongs to."""
+    """One cell of an experiment, and the series of points it belongs to.
+
+    Examples
+    --------
+    >>> from leml_theory import Planned
+    >>> parameters = {"law": "gaussian", "skew": "uniform", "n": 64, "d": 8, "L": 8, "draws": 50}
+    >>> Planned("Gaussian features", "rademacher", parameters).radius
+    1.0
+    """
 
     series: str
     kind: str
@@ -55,6 +63,13 @@ class Fit:
         Expected slope for each ball in the limit; only these balls are fitted.
     times_root_n : bool
         Whether values are multiplied by sqrt(n) first, for grids along which n changes too.
+
+    Examples
+    --------
+    >>> from leml_theory import Fit
+    >>> rates = {"trace": -0.5, "frobenius": -0.5}
+    >>> Fit("Gaussian features", "rademacher average", "n", "sharp", rates).times_root_n
+    False
     """
 
     series: str
@@ -110,6 +125,15 @@ class Experiment:
         The slopes.
     checks : callable or None
         From the experiment's rows to (name, passed, detail).
+
+    Examples
+    --------
+    >>> from leml_theory import Experiment, Planned
+    >>> common = {"law": "gaussian", "skew": "uniform", "d": 8, "L": 8, "draws": 50}
+    >>> cells = [Planned("Gaussian features", "rademacher", {**common, "n": n}) for n in (64, 256)]
+    >>> mine = Experiment("MINE", "The averages against n", lambda preset: cells)
+    >>> len(mine.plan("quick"))
+    2
     """
 
     id: str
