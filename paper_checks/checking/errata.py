@@ -76,7 +76,10 @@ def _summary(results: Sequence[Result], n_checked: int) -> list[str]:
         *parts,
         "What the paper says is told in our words. Sentences are counted within paragraphs, "
         "paragraphs and lines of formulas within their section, rows of a table below its head. "
-        "`python -m paper_checks show ID` prints all numbers behind an entry.",
+        "`python -m paper_checks show ID` prints all numbers behind an entry. The radius is the "
+        "lambda of Section 4; V is the matrix of signed sums of Appendix B.2, R_n its Rademacher "
+        "average; P is the largest probability of a label; C and B are the Lipschitz constant and "
+        "the range of the loss.",
     ]
 
 
