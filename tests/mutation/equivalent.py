@@ -186,11 +186,4 @@ EQUIVALENT: dict[Key, str] = {
         "if size == 1 or not worth or len(parts) != 1:",
         0,
     ): SPEED_ONLY + "several parts one after the other",
-    (
-        LINALG + "threads.py",
-        "parallel_map",
-        "if size == 1 or not worth or len(parts) == 1:",
-        "if size == 1 and (not worth) and (len(parts) == 1):",
-        0,
-    ): SPEED_ONLY + "a pool of threads where none is needed",
 }
