@@ -102,7 +102,7 @@ class LowRank:
     def tangent(self, E: Array) -> Array:
         """Return U^T E V on its first rows and columns, without the identity of the corner."""
         k, L = self.rank, E.shape[1]
-        T = np.zeros_like(E)
+        T = np.zeros(E.shape)  # in C order whatever that of E, for `diagonal` is a view
         T[:k] = (self.U[:, :k].T @ E) @ self.Vt.T
         T[k:, :k] = self.U[:, k:].T @ (E @ self.Vt[:k].T)
         diagonal = T.reshape(-1)[: k * L : L + 1]
