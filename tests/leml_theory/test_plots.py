@@ -62,7 +62,8 @@ def made_up(planned):
     if planned.kind == "clipped":
         where |= {"loss": "clipped linear"}
     if planned.kind == "outlier":
-        where |= {"law": "rare outlier", "signal": 3.0, "delta": parameters["delta"]}
+        where |= {"law": "rare outlier", "delta": parameters["delta"]}
+        where |= {"signal": 0.5 / np.sqrt(parameters["delta"])}
     if planned.kind == "erm":
         where |= {"radius_factor": where["radius"]}
     balls = {"trace": where["L"]} if planned.kind in ("clipped", "outlier") else None
