@@ -12,8 +12,8 @@ from leml_theory.plots.style import MINUS
 # By the mark that the drawing functions give their lines (matplotlib's gid).
 SENTENCES = {
     "measured": "Points: measured, bars ± 2 standard errors (so are the ± of slopes).",
-    "sharp": "Thin dashes in a ball's colour, 'sharp': predicted for these very sizes, within 3 %; "
-    "not a bound.",
+    "sharp": "Thin dashes in a ball's colour, 'sharp': predicted for these very sizes, within "
+    "3\N{NO-BREAK SPACE}%; not a bound.",
     "limit": "Dots in a ball's colour, 'limit': what larger sizes tend to, so that points may be "
     "off it; not a bound.",
     "bound": "Heavy lines: bounds on the mean where valid, on risks twice those on averages.",
@@ -33,6 +33,7 @@ SENTENCES = {
 _WORDS = {
     "Chevet": "Chevet: a bound on the mean spectral norm of a random matrix by the sizes of its "
     "rows and columns, after Chevet's inequality for Gaussian ones.",
+    "sub-Gaussian net": "Sub-Gaussian net: a bound by a net of directions, for any sub-Gaussian x.",
     "worst planted signal": "Worst planted signal: labels that follow one feature, as strongly as "
     "makes the excess of that ball largest.",
 }

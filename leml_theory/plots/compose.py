@@ -41,7 +41,7 @@ class Picture:
     Parameters
     ----------
     topic : str
-        What is shown, claiming nothing; `titles` adds what the run bears out.
+        What is shown, claiming nothing; `titles` adds what the run says.
     panels : tuple of Panel
         In reading order.
     told : dict of (str, str) to str

@@ -101,7 +101,8 @@ def kind_of(points: pd.DataFrame) -> str:
 def draw_prediction(ax: Axes, x: Array, points: pd.DataFrame, colour: str) -> None:
     """Draw the predictions of one ball, each part as the line of its kind, named once."""
     limit = points["prediction"].ne("sharp").to_numpy()
-    beside = np.convolve(limit, [1, 1, 1], "same") > 0  # a segment with one end a limit is one
+    padded = np.concatenate([[False], limit, [False]])
+    beside = padded[:-2] | limit | padded[2:]  # a segment with one end a limit is one
     value = numbers(points, "predicted")
     for kind, part in (("sharp", ~limit), ("limit", beside)):
         if not (part & np.isfinite(value)).any():

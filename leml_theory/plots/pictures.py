@@ -126,7 +126,7 @@ def _check(frame: pd.DataFrame, needed: list[str]) -> None:
 
 
 def _draw(frame: pd.DataFrame, picture: Picture) -> Figure:
-    """Draw a picture under the title that this run bears out."""
+    """Draw a picture under the title that follows from this run."""
     n_tests = max(1, comparisons(frame))
     ids = dict.fromkeys(panel.experiment for panel in picture.panels)
     title = derived_title(picture.topic, *judged(frame, ids), picture.told)

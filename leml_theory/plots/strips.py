@@ -26,7 +26,8 @@ def draw_ratio(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
             linestyle=look.line,
             linewidth=0.9,
         )
-    ax.set(yscale="log", ylabel="measured ÷\nbest valid bound")
+    ax.set_yscale("log")
+    ax.set_ylabel("measured ÷\nbest valid bound", fontsize=7.5)  # no longer than the strip is high
     low, high = ax.get_ylim()
     ax.set_ylim(min(low / 1.25, 0.4), max(high, 1.5))
     label_logs(ax, "y")

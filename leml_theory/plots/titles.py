@@ -1,4 +1,4 @@
-"""Titles of pictures: a topic, and what the judged slopes and checks of this run bear out.
+"""Titles of pictures: a topic, and what the judged slopes and checks of this run say.
 
 No title is written by hand.  A slope 'is' what it should be in the limit only where it agrees with
 what its rule asks and is within three standard errors of the limit too; else its number is told.
@@ -61,8 +61,8 @@ def derived_title(
     rows, checked = list(slopes), list(checks)
     chosen = [row for row in rows if (row.experiment, row.series) in told]
     phrases = _phrases(chosen, told) if chosen else _counts(rows, checked)
-    failed = any(row.verdict == "fails" for row in (*rows, *checked))
-    start = "Not confirmed in this run: " if failed else ""
+    verdicts = [row.verdict for row in rows] + [row.verdict for row in checked]
+    start = "Not confirmed in this run: " if "fails" in verdicts else ""
     told_text = "; ".join(phrases)
     return f"{start}{topic}\n{told_text[:1].upper()}{told_text[1:]}".rstrip()
 
@@ -105,12 +105,12 @@ def _sentence(balls: list[str], text: str) -> str:
 
 
 def claim(row: SlopeRow) -> str:
-    """Return what one judged slope bears out; 'approaches' and 'reported' never become 'is'."""
+    """Return what one judged slope says; 'approaches' and 'reported' never become 'is'."""
     number = f"slope {signed(row.slope)} in {row.axis}"
     target = _TARGETS.get(row.asymptotic, f"slope {signed(row.asymptotic)} in {{}}")
     target = target.format(row.axis)
     if row.verdict in ("agrees", "marginal"):
-        return _borne_out(row, number, target)
+        return _agreeing(row, number, target)
     return {
         "approaches": f"approaches {target} ({number} here)",
         "fast rate": f"has {number} (not slower than {target})",
@@ -119,7 +119,7 @@ def claim(row: SlopeRow) -> str:
     }.get(row.verdict, f"has {number} (reported, not judged)")
 
 
-def _borne_out(row: SlopeRow, number: str, target: str) -> str:
+def _agreeing(row: SlopeRow, number: str, target: str) -> str:
     """Return what is said of a slope that agrees with what its rule asks."""
     if row.rule in ("reject", "excluded"):
         return f"has {number}: the claimed slope {signed(row.asymptotic)} is rejected"

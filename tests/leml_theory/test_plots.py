@@ -6,11 +6,13 @@ are those of the real experiments; nothing is measured here.
 
 import subprocess
 import sys
+from itertools import combinations
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
@@ -19,18 +21,21 @@ from matplotlib.text import Text
 from leml_theory.bounds import FailedAssumption, failures_to_json
 from leml_theory.measurements.records import place
 from leml_theory.plots import (
+    describe_axes,
     plot_experiment,
     plot_risk_against_labels,
     plot_risk_against_n,
     plot_series,
     save_figure,
 )
+from leml_theory.plots.captions import SENTENCES
 from leml_theory.plots.catalogue import PICTURES
-from leml_theory.plots.style import GREY, LOOKS, picture_style
+from leml_theory.plots.style import GREY, LOOKS, MINUS, PREDICTIONS, picture_style
 from leml_theory.plots.ticks import log_places, number
+from leml_theory.plots.titles import claim
 from leml_theory.plots.validity import short_reason
 from leml_theory.runs.cells import Cell
-from leml_theory.sweep.experiments import EXPERIMENTS, Planned
+from leml_theory.sweep.experiments import EXPERIMENTS, Planned, SlopeRow
 from leml_theory.sweep.frame import results_frame
 
 GRID = [
@@ -52,10 +57,13 @@ def made_up(planned):
     """Return the rows of a planned cell without measuring: 0.1/sqrt(nL) and 0.1/sqrt(n)."""
     parameters = {"d": 1, "L": 1, **planned.parameters}
     where = {**place(parameters), "draws": 10, "certificate_gap": 0.0}
+    if planned.kind == "worst planted":
+        where |= {"labels": "worst planted"}
     if planned.kind == "clipped":
         where |= {"loss": "clipped linear"}
     if planned.kind == "outlier":
-        where |= {"law": "rare outlier", "signal": 3.0, "delta": parameters["delta"]}
+        where |= {"law": "rare outlier", "delta": parameters["delta"]}
+        where |= {"signal": 0.5 / np.sqrt(parameters["delta"])}
     if planned.kind == "erm":
         where |= {"radius_factor": where["radius"]}
     balls = {"trace": where["L"]} if planned.kind in ("clipped", "outlier") else None
@@ -201,7 +209,10 @@ def test_regimes_are_marked_and_local_slopes_shown(pictures):
     places = {line.get_xdata()[0] for line in panel.lines if len(set(line.get_xdata())) == 1}
     assert {16.0 * 16, 0.72 * 16**2 * 16} <= places
     strips = [ax for ax in figure.axes if ax.get_label() == "strip"]
-    assert all(any("fast rate" in t.get_text() for t in ax.texts) for ax in strips)
+    for strip in strips:
+        marks = {line.mark: set(line.y) for line in describe_axes(strip).lines}
+        assert marks["bound's rate"] == {-0.5}
+        assert marks["fast rate"] == {-1.0}
 
 
 def test_controls_show_the_refused_bound_and_its_reason(pictures):
@@ -214,18 +225,71 @@ def test_controls_show_the_refused_bound_and_its_reason(pictures):
         assert reason in texts
 
 
+def bent(frame, column, power):
+    """Return the frame with every slope along `column` changed by `power`."""
+    return frame.assign(value=frame["value"] * frame[column].astype(float) ** power)
+
+
 def test_titles_say_when_a_run_does_not_bear_the_finding_out(frame):
-    finding = PICTURES["X1"].finding
-    assert title(plot_experiment(frame, "X1")) == finding
-    bent = frame.assign(value=frame["value"] * frame["n"] ** -0.1)
-    assert title(plot_experiment(bent, "X1")) == f"Not confirmed in this run: {finding}"
+    topic = PICTURES["X1"].topic
+    good = title(plot_experiment(frame, "X1"))
+    assert good.startswith(f"{topic} Trace and Frobenius fall as 1/√n;")
+    bad = title(plot_experiment(bent(frame, "n", -0.1), "X1"))
+    assert bad.startswith(f"Not confirmed in this run: {topic}")
+    assert f"slope {MINUS}0.600 in n, which fails its rule 'sharp'" in bad
+    assert "fall as" not in bad
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_title_changes_with_its_slopes_and_checks(frame, name):
+    """Bent along every axis and with the balls exchanged, no experiment keeps its title."""
+    swap = {"trace": "frobenius", "frobenius": "trace"}
+    turned = frame.replace({"ball": swap}).assign(failures="{}")
+    for axis in ("n", "L", "P", "s"):
+        turned = bent(turned, axis, 0.6)
+    assert title(plot_experiment(turned, name)) != title(plot_experiment(frame, name))
+
+
+def slope_row(rule, verdict, slope, asymptotic, stderr=0.01):
+    return SlopeRow(
+        "X6", "L = d", "excess risk", "trace", "L", slope, stderr, asymptotic, 0.0, rule, verdict
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (slope_row("approach", "approaches", 0.098, 0.0), "approaches level in L (slope +0.098"),
+        (slope_row("reported", "reported", 0.5, 0.5), "slope +0.500 in L (reported, not judged)"),
+        (slope_row("sharp", "agrees", -0.47, -0.5, 0.001), "as predicted (limit: 1/√L)"),
+        (slope_row("sharp", "marginal", -0.5, -0.5), "as predicted, marginally (limit: 1/√L)"),
+        (slope_row("sharp", "agrees", -0.49, -0.5), "falls as 1/√L"),
+        (slope_row("sharp", "agrees", 0.01, 0.0), "is level in L"),
+        (slope_row("reject", "agrees", 0.01, -0.5), f"the claimed slope {MINUS}0.500 is rejected"),
+        (slope_row("steeper", "agrees", -0.8, -0.5), "is steeper than 1/√L"),
+        (slope_row("fast", "fast rate", -1.0, -0.5), "(not slower than 1/√L)"),
+        (slope_row("fast", "slow window", -0.1, -0.5), "(slower than 1/√L)"),
+        (slope_row("sharp", "fails", -0.1, -0.5), "which fails its rule 'sharp'"),
+        (slope_row("sharp", "agrees", 0.3, 0.3), "(limit: slope +0.300 in L)"),
+    ],
+)
+def test_a_claim_follows_from_its_verdict(row, text):
+    """Only a slope that agrees and is near its limit 'is' or 'falls as' what it should be."""
+    said = claim(row)
+    assert text in said
+    near = row.verdict == "agrees" and row.rule == "sharp" and row.stderr > 0.005
+    plain = said.split(" (")[0].startswith(("is level", "falls as", "grows as"))
+    assert plain == (near and row.asymptotic in (0.0, -0.5))
 
 
 def test_failing_checks_are_in_the_title_too(frame):
     """The trace ball lies above the pooled oracle; turned round, the finding is not borne out."""
-    assert title(plot_experiment(frame, "X10")) == PICTURES["X10"].finding
+    assert title(plot_experiment(frame, "X10")).endswith(
+        "pooled below trace; trace below frobenius"
+    )
     turned = frame.replace({"ball": {"pooled": "trace", "trace": "pooled"}})
     assert title(plot_experiment(turned, "X10")).startswith("Not confirmed")
+    assert "NOT pooled below trace" in title(plot_experiment(turned, "X10"))
 
 
 def test_some_series_alone_can_be_drawn(frame):
@@ -247,7 +311,7 @@ def test_points_at_or_below_zero_are_counted(frame):
     assert legend_texts(plot_experiment(negative, "grid")).count(NOT_SHOWN) == 6
 
 
-def test_a_grid_has_a_panel_a_series_and_quantity(pictures):
+def test_a_grid_has_a_panel_per_series_and_quantity(pictures):
     axes = main_axes(pictures["grid"])
     assert len(axes) == 2 * 3
     assert {ax.get_title(loc="left") for ax in axes} == {"L = 4", "L = 16"}
@@ -274,7 +338,7 @@ def test_files_are_the_same_bytes_each_time(frame, tmp_path):
 def test_no_text_leaves_the_picture(pictures):
     """Legends, titles and notes are inside; a pixel of antialiasing is allowed."""
     for name, figure in pictures.items():
-        figure.canvas.draw()
+        FigureCanvasAgg(figure).draw()
         width, height = figure.get_size_inches() * figure.dpi
         legends = [g for ax in figure.axes if (g := ax.get_legend())]
         titles = [t for ax in figure.axes for t in ax.findobj(Text) if t.get_text() == ax_title(ax)]
@@ -282,6 +346,111 @@ def test_no_text_leaves_the_picture(pictures):
             box = artist.get_window_extent()
             inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
             assert inside, (name, box)
+
+
+def caption_of(figure):
+    return figure.texts[1].get_text().replace("\n", " ").replace("\N{NO-BREAK SPACE}", " ")
+
+
+def marks_of(figure):
+    return {line.mark for ax in figure.axes for line in describe_axes(ax).lines} - {""}
+
+
+def test_captions_name_the_marks_that_are_drawn_and_no_others(pictures):
+    for name, figure in pictures.items():
+        told = {
+            mark
+            for mark, text in SENTENCES.items()
+            if text.replace("\N{NO-BREAK SPACE}", " ") in caption_of(figure)
+        }
+        assert told == marks_of(figure) & set(SENTENCES), name
+    assert not any("not valid" in marks_of(pictures[name]) for name in ("X8", "X9", "X10"))
+
+
+def test_every_mark_has_a_sentence_or_a_name_in_the_legend(pictures):
+    """Guides are explained by their legend entries alone."""
+    for figure in pictures.values():
+        assert marks_of(figure) <= {*SENTENCES, "guide"}
+
+
+def test_words_of_the_trade_are_explained_where_they_are_used(pictures):
+    for name, figure in pictures.items():
+        texts = legend_texts(figure) + [ax.get_title(loc="left") for ax in figure.axes]
+        used = " ".join(texts).replace("\n", " ").lower()
+        for word in ("Chevet", "worst planted signal"):
+            explained = f"{word}:".lower() in caption_of(figure).lower()
+            assert explained == (word.lower() in used), (name, word)
+
+
+def test_sharp_and_limit_lines_differ_without_colour(frame, pictures):
+    """X6: the trace ball's prediction is a limit, the Frobenius ball's is sharp."""
+    (ax, _) = pictures["X6"].axes
+    lines = {line.get_gid(): line for line in ax.lines if line.get_gid() in PREDICTIONS}
+    assert lines["limit"].get_color() == LOOKS["trace"].colour
+    assert lines["sharp"].get_color() == LOOKS["frobenius"].colour
+    assert PREDICTIONS["sharp"]["linestyle"] != PREDICTIONS["limit"]["linestyle"]
+    texts = legend_texts(pictures["X6"])
+    assert {"sharp prediction", "limit prediction"} <= set(texts)
+    mixed = frame.assign(prediction=frame["prediction"].where(frame["n"] > 100, "limit"))
+    ax = plot_series(mixed, "X2", "n")
+    shown = {mark: lines_of(ax, mark) for mark in PREDICTIONS}
+    assert min(shown["sharp"]) > 100
+    assert min(shown["limit"]) == 8
+
+
+def lines_of(ax, mark):
+    """Return the places at which lines of a mark are drawn."""
+    lines = [line for line in describe_axes(ax).lines if line.mark == mark]
+    return {x for line in lines for x, y in zip(line.x, line.y, strict=True) if np.isfinite(y)}
+
+
+def test_no_sharp_line_on_the_headline_picture_has_points_off_it(pictures):
+    """The trace ball's excess has a limit only, and is never captioned sharp."""
+    (ax, *_) = pictures["risk_against_n"].axes
+    trace = [line for line in ax.lines if line.get_color() == LOOKS["trace"].colour]
+    assert {line.get_gid() for line in trace} & set(PREDICTIONS) == {"limit"}
+
+
+def shown_texts(figure):
+    """Return every text of a picture that is drawn: no ticks outside their axis."""
+    hidden = {
+        id(tick.label1)
+        for ax in figure.axes
+        for axis in (ax.xaxis, ax.yaxis)
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
+        if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
+    }
+    texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
+    return [text for text in texts if id(text) not in hidden]
+
+
+def overlaps(figure):
+    """Return the pairs of texts whose boxes overlap by more than a pixel in both directions."""
+    FigureCanvasAgg(figure).draw()
+    boxes = [(text.get_text(), text.get_window_extent()) for text in shown_texts(figure)]
+    return [
+        (one, other)
+        for (one, a), (other, b) in combinations(boxes, 2)
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
+    ]
+
+
+def test_no_two_texts_overlap(pictures):
+    for name, figure in pictures.items():
+        assert overlaps(figure) == [], name
+
+
+def test_overprinted_texts_would_be_seen():
+    figure = Figure()
+    figure.text(0.5, 0.5, "dL")
+    figure.text(0.5, 0.5, "n_c")
+    assert overlaps(figure) == [("dL", "n_c")]
+
+
+def test_controls_tell_their_n(pictures):
+    labels = [t.get_text() for t in main_axes(pictures["X11"])[0].get_xticklabels()]
+    assert labels[2] == "n < L\nn = 32"
+    assert labels[0].endswith("n = 4096")
 
 
 def test_settings_are_restored_and_no_figure_stays_open(frame):
