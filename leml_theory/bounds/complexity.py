@@ -31,6 +31,7 @@ __all__ = [
     "matrix_bernstein",
     "monte_carlo",
     "paper_constant",
+    "paper_points",
     "paper_route",
     "paper_route_as_printed",
     "rademacher_chevet",
@@ -338,13 +339,25 @@ def _paper_conditions(setting: Setting) -> Failures:
     return failures + _enough_points(setting)
 
 
-def _enough_points(setting: Setting) -> Failures:
-    """Refuse n <= log(L Sigma/(P d (eta^2 + sigma_1)))/(2 p^2)."""
-    moments, low = setting.moments, setting.min_probability
+def paper_points(setting: Setting) -> float:
+    r"""Return the n above which the paper's proof works, infinite without a sub-Gaussian proxy.
+
+    :math:`\log(L\Sigma/(Pd(\eta^2+\sigma_1)))/(2p^2)`, which is negative where any n will do.
+
+    Paper: Theorem 6.
+    """
+    moments = setting.moments
     if moments.proxy is None:
-        return ()
+        return math.inf
     share = setting.max_probability * setting.n_features * (moments.proxy + moments.top_eigenvalue)
-    needed = math.log(setting.n_labels * moments.second_moment / share) / (2 * low**2)
-    if setting.n > needed:
+    ratio = setting.n_labels * moments.second_moment / share
+    return math.log(ratio) / (2 * setting.min_probability**2)
+
+
+def _enough_points(setting: Setting) -> Failures:
+    """Refuse too few points; without a proxy another assumption has failed already."""
+    needed = paper_points(setting)
+    if setting.n > needed or math.isinf(needed):
         return ()
-    return (FailedAssumption("needs n > {}", f"n = {setting.n} and p = {low:.4g}", needed),)
+    here = f"n = {setting.n} and p = {setting.min_probability:.4g}"
+    return (FailedAssumption("needs n > {}", here, needed),)

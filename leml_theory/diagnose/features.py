@@ -15,6 +15,7 @@ from leml_theory.bounds import (
     Setting,
     best_bound,
     complexity_bounds,
+    paper_points,
 )
 from leml_theory.diagnose.labels import KnownLabels
 from leml_theory.diagnose.points import Points
@@ -122,12 +123,11 @@ class FeatureFacts:
 
     @property
     def points_needed(self) -> float:
-        """Number of points that the paper's proof requires, with the smallest possible proxy.
+        """Number of points above which the paper's proof works, with the proxy of the setting.
 
         Paper: Theorem 6.
         """
-        ratio = self.setting.n_labels * self.theorem_4_advantage**2
-        return max(0.0, math.log(ratio) / (2 * self.setting.min_probability**2))
+        return max(0.0, paper_points(self.setting))
 
 
 def feature_facts(

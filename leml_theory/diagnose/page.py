@@ -1,4 +1,4 @@
-"""A diagnosis as a page of text: aligned tables, then the findings."""
+"""A diagnosis as a page of text: in short, the findings, then the details with their tables."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from leml_theory.bounds import BoundValue
 from leml_theory.diagnose.comparison import Comparison
 from leml_theory.diagnose.features import FeatureFacts
 from leml_theory.diagnose.summary import Diagnosis
+from leml_theory.diagnose.wording import details, findings, summary
 from leml_theory.rademacher import Estimate
 
 __all__ = ["page"]
 
 _WIDTH = 98
+_ERRORS = "(+- is one standard error; a difference is called clear from two on.)"
 _FEATURE_LINES: dict[str, Callable[[FeatureFacts], str]] = {
     "Sigma = mean |x|^2": lambda facts: f"{facts.moments.second_moment:.5g}",
     "sigma_1 = |mean x x^T|": lambda facts: f"{facts.moments.top_eigenvalue:.5g}",
@@ -32,10 +34,12 @@ _FEATURE_LINES: dict[str, Callable[[FeatureFacts], str]] = {
 
 
 def page(found: Diagnosis) -> str:
-    """Return the tables and the findings, ready to print."""
-    parts = [_features(found), _bounds(found)]
+    """Return the page, ready to print: what matters first."""
+    short = textwrap.fill(summary(found), _WIDTH)
+    parts = [f"{short}\n{_ERRORS}", _listed("findings", findings(found)), "details"]
+    parts += [_features(found), _bounds(found)]
     parts += [_comparison(made) for made in (found.measured, found.measured_centred) if made]
-    return "\n\n".join([*parts, _findings(found.sentences())])
+    return "\n\n".join([*parts, _listed("notes", details(found))])
 
 
 def _features(found: Diagnosis) -> str:
@@ -88,13 +92,13 @@ def _comparison(made: Comparison) -> str:
     return _table(rows)
 
 
-def _findings(sentences: Sequence[str]) -> str:
-    """Return the sentences, one paragraph each."""
+def _listed(head: str, sentences: Sequence[str]) -> str:
+    """Return the sentences under a heading, one paragraph each."""
     wrapped = (
         textwrap.fill(text, _WIDTH, initial_indent="* ", subsequent_indent="  ")
         for text in sentences
     )
-    return "\n".join(["findings", *wrapped])
+    return "\n".join([head, *wrapped])
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

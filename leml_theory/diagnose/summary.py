@@ -66,7 +66,7 @@ class Diagnosis:
 
     @property
     def points_needed(self) -> float:
-        """Number of points that the paper's proof requires, with the smallest possible proxy."""
+        """Number of points above which the paper's proof works, features as they are."""
         return self.raw.points_needed
 
     @property
@@ -89,7 +89,7 @@ class Diagnosis:
         return {ball: gap_bound(self.raw, ball, model) for ball, model in models.items()}
 
     def sentences(self) -> tuple[str, ...]:
-        """Return the findings in plain sentences: what holds, what does not, and why."""
+        """Return the diagnosis in plain sentences: in short, at most ten findings, details."""
         return sentences(self)
 
     def record(self) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def _lines(facts: FeatureFacts) -> tuple[_Line, ...]:
     """Return what is drawn for one version of the features."""
     gaussian = facts.bounds["chevet"].valid
     return (
-        _Line("measured, ± 2 std. errors", facts.advantage.value, facts.advantage.stderr),
+        _Line("measured, ± 1 std. error", facts.advantage.value, facts.advantage.stderr),
         _Line("about at most, by the moments", facts.ceiling),
         _Line("if x were Gaussian", facts.gaussian_advantage, holds=gaussian),
         _Line("Theorem 4 without constant", facts.theorem_4_advantage, holds=False),
@@ -73,4 +73,4 @@ def _draw(ax: Axes, name: str, lines: tuple[_Line, ...], look: Look) -> None:
             ax.plot([line.value], [place], "x", color=GREY, markersize=5)
             marks |= {"color": GREY, "markerfacecolor": "none"}
         label = name if place == 0 else None
-        ax.errorbar([line.value], [place], xerr=[2 * line.stderr], label=label, **marks)
+        ax.errorbar([line.value], [place], xerr=[line.stderr], label=label, **marks)

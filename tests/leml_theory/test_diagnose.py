@@ -9,6 +9,8 @@ import pytest
 from scipy import sparse
 
 from leml_solver.baselines import BinaryRelevanceClassifier
+from leml_solver.readers import read
+from leml_theory.bounds import complexity_bounds
 from leml_theory.diagnose import diagnose, gap_bound
 from leml_theory.diagnose import points as points_module
 from leml_theory.diagnose.__main__ import main
@@ -19,6 +21,8 @@ from leml_theory.diagnose.measured_wording import clear
 from leml_theory.diagnose.models import FrobeniusLearner, TraceLearner, row_losses
 from leml_theory.diagnose.page import page
 from leml_theory.diagnose.points import Points
+from leml_theory.diagnose.wording import details, findings
+from leml_theory.plots.diagnosis import diagnosis_figure
 from leml_theory.rademacher import (
     Estimate,
     Observed,
@@ -74,7 +78,10 @@ def test_isotropic_gaussian_features_have_the_advantage_that_theory_knows():
         assert ours.value == pytest.approx(expected.value, abs=slack), ball
     exact = math.sqrt(L / (2 * found.raw.top_share * d))  # P = 1/L
     assert found.raw.theorem_4_advantage == pytest.approx(exact)
-    assert found.raw.points_needed == pytest.approx(math.log(L * exact**2) * L**2 / 2)  # p = 1/L
+    moments = found.raw.moments
+    spread = d * (np.square(X).sum(axis=1).max() + moments.top_eigenvalue)  # |x|^2 as the proxy
+    points = math.log(L**2 * moments.second_moment / spread) * L**2 / 2  # p = P = 1/L
+    assert found.raw.points_needed == pytest.approx(points)
     assert 1 < found.raw.gaussian_advantage < found.raw.advantage.value
     assert found.raw.advantage.value > 2
 
@@ -405,7 +412,7 @@ def test_a_record_goes_through_json_and_repeats_with_the_seed():
         ({"X": np.zeros((6, 2))}, "must have a feature that is not zero"),
         ({"X": np.full((6, 2), np.nan)}, "must be finite"),
         ({"X": np.full((6, 2), 1e60)}, "rescale it"),
-        ({"X": np.ones((5, 2))}, "one row a point, got 5 and 6"),
+        ({"X": np.ones((5, 2))}, "one row per point, got 5 and 6"),
         ({"Y": np.full((6, 3), 0.5)}, "labels in"),
         ({"Y": np.full((6, 3), np.nan)}, "must have an observed label"),
         ({"Y": np.zeros((6, 0))}, "must not be empty"),
@@ -427,7 +434,85 @@ def test_labels_without_a_positive_and_rows_without_features_are_no_reason_to_fa
     found = diagnose(X, np.zeros((8, 3)), rng=rng(), test=(X[4:], np.zeros((4, 3))))
     assert found.measured.trace.test_risk == pytest.approx(0, abs=1e-12)
     assert found.gap_bounds["trace"].valid
-    assert "no clear difference in test risk" in found.sentences()[-1]
+    assert "no clear difference in test risk" in found.sentences()[0]
+
+
+# The page
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, Y = low_rank_data(150)
+    return diagnose(X[:100], Y[:100], rng=rng(), test=(X[100:], Y[100:]), draws=5)
+
+
+@pytest.mark.parametrize(
+    ("top_1", "words"),
+    [
+        (Estimate(-0.02, 0.004, 50), "top-1 is better with the Frobenius norm"),
+        (Estimate(0.02, 0.004, 50), "top-1 is better with the trace norm"),
+        (Estimate(-0.02, 0.02, 50), "there is no clear difference in top-1"),
+    ],
+)
+@pytest.mark.parametrize("side", ["measured", "measured_centred"])
+def test_in_short_tells_both_metrics_without_and_with_intercept(fitted, side, top_1, words):
+    """Also where the metrics disagree: lower risk with one norm, better top-1 with the other."""
+    risk = Estimate(1e-3, 1e-5, 50)
+    made = replace(getattr(fitted, side), risk_difference=risk, top_1_difference=top_1)
+    short = replace(fitted, **{side: made}).sentences()[0]
+    assert short.startswith("In short: ")
+    start = "without intercept, " if side == "measured" else "with an intercept, "
+    part = short.split(start)[1].split(";")[0]
+    assert "lower with the trace norm" in part
+    assert words in part
+
+
+def test_in_short_comes_first_then_at_most_ten_findings_then_details(fitted):
+    lines = page(fitted).splitlines()
+    assert lines[0].startswith("In short: ")
+    places = [lines.index(head) for head in ("findings", "details", "notes")]
+    assert places == sorted(places)
+    X, Y = rng().standard_normal((60, 4)), labels(60, 6)
+    Y[:, 2] = Y[0, 0] = np.nan  # every finding that there can be
+    crowded = diagnose(X, Y, rng=rng(), test=(X, labels(60, 6, seed=5)))
+    for found in (fitted, crowded):
+        told = found.sentences()
+        assert len(findings(found)) <= 10
+        assert told == (told[0], *findings(found), *details(found))
+    assert len(findings(crowded)) == 10
+
+
+def test_one_meaning_of_errors_on_page_and_picture(fitted):
+    assert "+- is one standard error" in page(fitted)
+    assert f"+- {fitted.raw.advantage.stderr:.5f}" in page(fitted)
+    assert f"+- {fitted.raw.advantage.stderr:.1g}" in fitted.sentences()[0]
+    (ax,) = diagnosis_figure(fitted).axes
+    assert ax.get_yticklabels()[0].get_text() == "measured, ± 1 std. error"
+    (start, end), *_ = ax.containers[0].lines[2][0].get_segments()
+    assert (end - start)[0] == pytest.approx(2 * fitted.raw.advantage.stderr)
+
+
+def test_one_number_of_points_for_theorem_6():
+    X, Y = low_rank_data(60, d=3, L=40)
+    found = diagnose(X, Y, rng=rng(), draws=5)
+    needed = f"{found.raw.points_needed:.0f}"
+    assert float(needed) > 0
+    assert f"asks for more than {needed} points" in " ".join(found.sentences())
+    line = next(line for line in page(found).splitlines() if line.startswith("points that"))
+    assert line.split()[-2] == needed
+    few = complexity_bounds(replace(found.raw.setting, n=1))["paper_route"]
+    assert few.failures[-1].number == pytest.approx(found.raw.points_needed)
+
+
+@pytest.mark.long
+def test_bibtex_has_a_lower_risk_with_the_trace_norm_and_a_better_top_1_with_the_other(data_file):
+    data = read(data_file("bibtex"))
+    train, test = data.split(None)
+    held_out = (test.X, test.targets())
+    found = diagnose(train.X, train.targets(), rng=rng(), test=held_out, draws=20)
+    part = found.sentences()[0].split("without intercept, ")[1].split(";")[0]
+    assert "lower with the trace norm" in part
+    assert "top-1 is better with the Frobenius norm" in part
 
 
 def test_a_seed_is_not_a_generator():
