@@ -23,6 +23,7 @@ __all__ = [
     "positive",
     "positive_integer",
     "probability",
+    "same_count",
     "same_rows",
     "truth_value",
 ]
@@ -139,12 +140,17 @@ def indices(value: Any, name: str, size: int, end: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def same_rows(X: Any, Y: Any) -> None:
+def same_rows(X: Any, Y: Any, features: str = "X", labels: str = "Y") -> None:
     """Raise unless X and Y, features and labels of the same points, have equally many rows."""
-    if X.shape[0] != Y.shape[0]:
+    same_count(X.shape[0], Y.shape[0], features, labels)
+
+
+def same_count(n_points: int, n_labelled: int, features: str = "X", labels: str = "Y") -> None:
+    """Raise unless there are as many rows of labels as points."""
+    if n_points != n_labelled:
         raise ValueError(
-            "`X` and `Y` must have the same number of rows, one per point, "
-            f"got {X.shape[0]} and {Y.shape[0]}."
+            f"`{features}` and `{labels}` must have the same number of rows, one per point, "
+            f"got {n_points} and {n_labelled}."
         )
 
 

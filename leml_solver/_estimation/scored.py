@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from argument_checks import same_count
 from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
 from leml_solver._estimation.targets import Targets
 
@@ -70,10 +71,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _check_targets(self, X: Any, targets: Targets) -> None:
         """Raise unless X and y have equally many rows; warn of labels without an observed entry."""
-        if X.shape[0] != targets.n_rows:
-            raise ValueError(
-                f"`X` and `y` must have one row per point, got {X.shape[0]} and {targets.n_rows}."
-            )
+        same_count(X.shape[0], targets.n_rows, labels="y")
         self.unobserved_labels_ = unobserved = targets.labels.unobserved_labels
         if count := unobserved.size:
             shown = ", ".join(map(str, unobserved[:5]))

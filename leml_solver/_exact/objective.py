@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from leml_solver.losses import Squared
 from leml_solver.problem import Problem
 
 Array = NDArray[np.float64]
@@ -173,14 +174,14 @@ def apply_blocks(blocks: Array, E: Array) -> Array:
 
 def reduce(problem: Problem) -> tuple[Model, Array | None]:
     """Return the cheapest model of the objective and Q, with Z = Q M (None for the identity)."""
-    if problem.loss.name == "squared" and problem.is_full:
+    if type(problem.loss) is Squared and problem.is_full:
         return _diagonal_quadratic(problem)
     basis = _row_basis(problem.X)
     inner = problem if basis is None else replace(problem, features=problem.X @ basis)
     d, L = inner.shape
     size = L * d * d
     gram_pays = size <= (_GRAM_NUMBERS if inner.rows.size > L * d / 2 else _SMALL_BLOCKS)
-    if problem.loss.name == "squared" and gram_pays:
+    if type(problem.loss) is Squared and gram_pays:
         return _label_quadratic(inner), basis
     return Entries(inner), basis
 

@@ -18,6 +18,7 @@ from leml_solver._exact.certificate import certify
 from leml_solver._exact.faces import Round, face_of
 from leml_solver._exact.objective import Entries, Model, Quadratic, reduce
 from leml_solver._exact.steps import accelerate, newton_step, split
+from leml_solver.losses import Linear
 from leml_solver.problem import Problem
 from leml_solver.result import Certificate, Status
 
@@ -184,7 +185,7 @@ def search_minimum(
     problem: Problem, ball: Ball, *, tol: float, max_iter: int, start: Array | None
 ) -> EngineAnswer:
     """Minimise a smooth objective over the ball until the certified relative gap is below tol."""
-    if problem.loss.name == "linear":
+    if type(problem.loss) is Linear:
         Z = ball.linear_minimiser(problem.gradient(np.zeros(problem.shape)))
         return EngineAnswer(Z, certify(problem, ball, Z), Status.SOLVED, (), 1)
     model, basis = reduce(problem)

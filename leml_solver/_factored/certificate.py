@@ -386,7 +386,7 @@ def _dual_point(
 ) -> tuple[DualPoint, float, float]:
     """Return the dual candidate, the sum of losses, and the sum of losses at Z = 0."""
     labels, loss, intercept = problem.labels, problem.loss, offset is not None
-    if labels.is_full and isinstance(loss, Squared):
+    if labels.is_full and type(loss) is Squared:
         Y = as_matrix(labels.complete, np.float64)
         squared = SquaredDual(Y, A, H, intercept)
         return squared, 0.5 * squared.squares, 0.5 * float(Y.column_squares().sum())

@@ -345,7 +345,7 @@ class _Fit:
     def _iterate(self) -> _Iterate:
         """Choose Algorithm 2 for squared loss with full labels, Algorithm 1 otherwise."""
         problem, options = self.problem, self.options
-        dtype, quadratic = problem.matrix.dtype, isinstance(problem.loss, Squared)
+        dtype, quadratic = problem.matrix.dtype, type(problem.loss) is Squared
         if quadratic and problem.labels.is_full:
             Y = as_matrix(problem.labels.complete, dtype)
             return FullSquared(self.features, Y, self.penalty, options.plan, options.intercept)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from argument_checks import generator
+from argument_checks import generator, same_rows
 from leml_theory.bounds import BoundValue, FailedAssumption
 from leml_theory.diagnose.comparison import Comparison, Rows, compare, gap_bound
 from leml_theory.diagnose.features import FeatureFacts, feature_facts
@@ -176,11 +176,7 @@ def diagnose(
 def _rows(X: Any, Y: Any, features: str, labels: str) -> Rows:
     """Check features and labels and return them together."""
     points, known = Points.of(X, features), KnownLabels.of(Y, labels)
-    if points.shape[0] != known.shape[0]:
-        raise ValueError(
-            f"`{features}` and `{labels}` must have one row per point, got {points.shape[0]} and "
-            f"{known.shape[0]}."
-        )
+    same_rows(points, known, features, labels)
     return Rows(points.X, known)
 
 

@@ -412,7 +412,7 @@ def test_a_record_goes_through_json_and_repeats_with_the_seed():
         ({"X": np.zeros((6, 2))}, "must have a feature that is not zero"),
         ({"X": np.full((6, 2), np.nan)}, "must be finite"),
         ({"X": np.full((6, 2), 1e60)}, "rescale it"),
-        ({"X": np.ones((5, 2))}, "one row per point, got 5 and 6"),
+        ({"X": np.ones((5, 2))}, "one per point, got 5 and 6"),
         ({"Y": np.full((6, 3), 0.5)}, "labels in"),
         ({"Y": np.full((6, 3), np.nan)}, "must have an observed label"),
         ({"Y": np.zeros((6, 0))}, "must not be empty"),

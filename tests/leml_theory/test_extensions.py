@@ -428,3 +428,21 @@ def test_classes_that_only_look_alike_are_refused_by_name():
     with pytest.raises(TypeError, match=r"derive its class from simulations.LabelModel"):
         Scenario(UniformSphere(3), Lookalike(), UniformLabels(2))
     assert issubclass(ProbitSigns, LabelModel)
+
+
+def test_a_loss_that_borrows_a_built_in_name_is_solved_as_what_it_is():
+    """The solvers once asked for the name, and minimised the squared loss in place of this one."""
+
+    class Namesake(Huber):
+        name = "squared"
+
+    rng = np.random.default_rng(5)
+    X, Y = rng.normal(size=(30, D)), 3 * rng.normal(size=(30, L))
+    own, huber = (minimise(Problem(loss(), X, Y), TraceBall(4.0)).Z for loss in (Namesake, Huber))
+    np.testing.assert_array_equal(own, huber)
+    options = AlternatingOptions(max_iter=3)
+    first, second = (
+        fit_factors(X, Y, rank=2, penalty=1.0, loss=loss(), options=options).W
+        for loss in (Namesake, Huber)
+    )
+    np.testing.assert_array_equal(first, second)
