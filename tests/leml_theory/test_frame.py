@@ -20,6 +20,7 @@ from leml_theory.sweep.frame import (
     undecided_bounds,
     violations,
 )
+from leml_theory.sweep.report import summarise, verdict_lines
 from leml_theory.worlds import feature_law, observation_of
 
 AVERAGE = {"law": "gaussian", "n": 1000, "d": 8, "L": 4, "skew": "uniform", "draws": 60}
@@ -199,3 +200,13 @@ def test_rows_say_whether_their_prediction_is_sharp_or_a_limit(change, kind):
     row = {**AVERAGE, "quantity": "rademacher average", "ball": "trace", "labels": "all-ones"}
     row |= {"loss": "linear", "s": 1, "predicted": 0.1}
     assert prediction_kind({**row, **change}) == kind
+
+
+def test_what_is_undecided_is_reported_and_fails_nothing():
+    plan = Planned("a", "rademacher", {**ONE_POINT, "law": "gaussian"})
+    equal = frame_of(plan, change=lambda row: {**row, "value": 1.5, "stderr": 0.0})
+    summary = summarise(equal, [])
+    assert summary.exit_status == 0
+    lines = verdict_lines(summary)
+    assert "lies above theorem_3 = 1 at n = 1" in lines[0]
+    assert f"0 violations, {len(summary.undecided)} undecided in" in lines[-2]

@@ -35,7 +35,7 @@ def controls(tmp_path_factory):
 def test_output_is_complete(controls):
     summary = json.loads((controls / "summary.json").read_text())
     assert summary["violations"] == []
-    assert summary["cells"] == 10
+    assert summary["cells"] == 12
     assert summary["seconds"] > 0
     assert summary["versions"]["numpy"]
     slope = summary["slopes"][0]
@@ -71,7 +71,7 @@ def test_pictures_are_drawn_again_from_the_table_alone(controls, capsys):
 
 def test_status_tells_how_far_a_run_is(controls, capsys):
     assert run("status", "--out", controls) == 0
-    assert "10 of 10 cells" in capsys.readouterr().out
+    assert "12 of 12 cells" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("other", [["--seed", 1], ["--preset", "paper"], ["--only", "X8"]])
