@@ -204,11 +204,7 @@ def test_signed_sums_of_a_law_of_our_own_have_its_second_moments():
 
 def huber_problem(seed=7, n=200):
     scenario = Scenario(Autoregressive(D), LinearLabels(TRUTH, 2.0), UniformLabels(L, 2))
-    sample = scenario.sample(n, np.random.default_rng(seed))
-    problem = Problem(
-        Huber(0.7), sample.X, sample.rows, sample.columns, sample.values, sample.weights, L, 2
-    )
-    return scenario, problem
+    return scenario, scenario.sample(n, np.random.default_rng(seed)).problem(Huber(0.7))
 
 
 @BALLS
@@ -331,7 +327,7 @@ def test_without_an_expression_cvxpy_is_refused_by_name():
         cvxpy_expression = Loss.cvxpy_expression
 
     _, problem = huber_problem()
-    bare = Problem(Bare(), problem.X, problem.rows, problem.columns, problem.values, None, L)
+    bare = Problem(Bare(), problem.X, problem.labels, problem.labels_per_point)
     with pytest.raises(NotImplementedError, match="huber loss has no `cvxpy_expression`"):
         minimise(bare, TraceBall(1.0), engine="cvxpy")
 

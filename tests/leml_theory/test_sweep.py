@@ -157,7 +157,7 @@ def test_a_table_that_was_changed_is_refused(tmp_path, capsys):
     table = (out / "results.csv").read_bytes()
     (out / "results.csv").write_bytes(table[:700])
     assert run("plot", "--out", out) == 2
-    assert "not as it was written" in capsys.readouterr().err
+    assert "has changed since it was written" in capsys.readouterr().err
     (out / "results.csv").write_bytes(table)
     assert run("plot", "--out", out, "--only", "X5") == 2
     assert "holds no X5" in capsys.readouterr().err
