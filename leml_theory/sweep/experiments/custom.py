@@ -59,7 +59,7 @@ class Grid:
             )
         if self.world == "averages" and several and self.axes["skew"] != ["uniform"]:
             raise ValueError(
-                "Several labels per point are averaged with uniform labels only, got skew "
+                "Several labels per point are averaged only with uniform labels, got skew "
                 f"{self.axes['skew']}; choose another --world or --s 1."
             )
         laws = [feature_law(self.law, d) for d in self.axes["d"]]
@@ -70,7 +70,7 @@ class Grid:
             )
         if self.world == "averages" and several and any(law.mean_vector is None for law in laws):
             raise ValueError(
-                "Several labels per point are averaged with laws that know their mean only, got "
+                "Several labels per point are averaged only with laws whose mean is known, got "
                 f"law {self.law!r}; give it a `mean_vector`, or choose --s 1."
             )
 
