@@ -124,7 +124,7 @@ def test_ill_conditioned_features(make, s, seed):
 
 @pytest.mark.parametrize("name", ["logistic", "squared"])
 def test_sizes_beyond_dense_newton_systems(name):
-    # Too large for Gram matrices a label: conjugate gradients and the loops over entries.
+    # Too large for Gram matrices per label: conjugate gradients and the loops over entries.
     rng = np.random.default_rng(2)
     n, d, n_labels = 300, 120, 90
     X, rows, columns = rng.standard_normal((n, d)), np.arange(n), rng.integers(0, n_labels, n)

@@ -306,7 +306,7 @@ def test_blocks_of_rows_make_no_difference(monkeypatch):
     W, H, b = rng.standard_normal((6, 2)), rng.standard_normal((5, 2)), rng.standard_normal(5)
     problem = Problem("logistic", X, Y)
     one = certify_factors(problem, W, H, b, penalty=1.5)
-    monkeypatch.setattr(entry_sums, "_BLOCK", 35)  # seven rows a block, the last one shorter
+    monkeypatch.setattr(entry_sums, "_BLOCK", 35)  # seven rows per block, the last one shorter
     two = certify_factors(problem, W, H, b, penalty=1.5)
     for name in ("objective", "lower_bound", "gradient_norm", "scale"):
         assert getattr(two, name) == pytest.approx(getattr(one, name), rel=1e-10)

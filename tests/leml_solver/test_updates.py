@@ -385,7 +385,7 @@ def test_blocks_of_rows_add_up(name, monkeypatch):
         yield entries.columns_product(C, A, S)
 
     expected = list(sums())
-    monkeypatch.setattr(entry_sums, "_BLOCK", 3 * L)  # three rows a block, the last one shorter
+    monkeypatch.setattr(entry_sums, "_BLOCK", 3 * L)  # three rows per block, the last one shorter
     for found, whole in zip(sums(), expected, strict=True):
         np.testing.assert_allclose(found, whole, atol=1e-12)
 

@@ -237,7 +237,7 @@ def test_signs_an_entry_are_not_valid_with_the_plain_constant():
     assert deviation == pytest.approx(0.0055, rel=0.05)
     assert 2 * plain == pytest.approx(0.0028, rel=0.05)
     assert deviation > 1.5 * 2 * plain
-    # Maurer's factor sqrt(2/s), and one sign a point, do bound it.
+    # Maurer's factor sqrt(2/s), and one sign per point, do bound it.
     assert deviation < 2 * entries
     assert deviation < 2 * points
 
