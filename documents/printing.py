@@ -95,7 +95,10 @@ def _print(page: str, target: Path) -> None:
             f"--print-to-pdf={printed}",
             source.as_uri(),
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise OSError(f"{command[0]} did not print the page in {_SECONDS} s.") from None
         if not printed.is_file():
             raise OSError(f"{command[0]} did not print the page: {done.stderr.strip()[-300:]}")
         shutil.copyfile(printed, target)

@@ -34,9 +34,11 @@ from leml_solver.problem import Problem
 from leml_solver.result import Certificate, SolverResult, Status
 
 if TYPE_CHECKING:
+    from leml_solver._factored.certificate import FactorCertificate
     from leml_solver._factored.fit import (
         AlternatingOptions,
         FactorResult,
+        FitStatus,
         fit_factors,
         fit_problem,
     )
@@ -52,7 +54,9 @@ __all__ = [
     "Ball",
     "Certificate",
     "EntrySplit",
+    "FactorCertificate",
     "FactorResult",
+    "FitStatus",
     "FrobeniusBall",
     "Hinge",
     "LEMLClassifier",
@@ -88,7 +92,9 @@ __all__ = [
 
 _WHERE = {
     "AlternatingOptions": "_factored.fit",
+    "FactorCertificate": "_factored.certificate",
     "FactorResult": "_factored.fit",
+    "FitStatus": "_factored.fit",
     "fit_factors": "_factored.fit",
     "fit_problem": "_factored.fit",
     "EntrySplit": "model_selection",

@@ -17,6 +17,8 @@ Values = NDArray[Any]
 
 # A full Y denser than this is kept dense: BLAS is faster there, and memory no larger.
 _DENSE_SHARE = 0.3
+# Up to this number of entries, sorting them is cheaper than making a sparse matrix of them.
+_FEW_ENTRIES = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,7 @@ class Labels:
     def full(cls, Y: Any) -> Labels:
         """Labels of which every entry is known; what a sparse matrix does not store is 0."""
         if not sp.issparse(Y):
-            Y = moderate_array(Y, "Y", 2)
+            Y = np.array(moderate_array(Y, "Y", 2))  # what the caller does to his Y later is his
             share = np.count_nonzero(Y) / Y.size
             return cls(Y.shape, Y if share > _DENSE_SHARE else sp.csr_matrix(Y))
         Y = sp.csr_matrix(Y, dtype=np.float64, copy=True)
@@ -214,15 +216,20 @@ def _kept_by_row(rows: Index, columns: Index, weights: Values | None) -> Index:
     return order if weights is None else order[weights[order] > 0]
 
 
-def _pointers(sorted_rows: Index, n_rows: int) -> Index:
-    """Return where each row begins among sorted row numbers."""
-    return np.searchsorted(sorted_rows, np.arange(n_rows + 1)).astype(np.int64)
+def _pointers(rows: Index, n_rows: int) -> Index:
+    """Return where each row begins once the entries are sorted by row."""
+    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
 
 
 def _transposed(by_row: Pattern, shape: tuple[int, int]) -> tuple[Pattern, Index]:
     """Return the entries sorted by label, then by row, and the order that sorts them so."""
-    places = np.arange(by_row.indices.size)
-    by_label = sp.csr_matrix((places, by_row.indices, by_row.indptr), shape=shape).tocsc()
+    columns = by_row.indices
+    if columns.size <= _FEW_ENTRIES and shape[1] <= 1 << 16:
+        order = np.argsort(columns.astype(np.uint16), kind="stable")  # a radix sort: linear time
+        rows = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(by_row.indptr))
+        return Pattern(_pointers(columns, shape[1]), rows[order]), order
+    places = np.arange(columns.size)
+    by_label = sp.csr_matrix((places, columns, by_row.indptr), shape=shape).tocsc()
     return Pattern(by_label.indptr.astype(np.int64), by_label.indices), by_label.data
 
 

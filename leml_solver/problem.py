@@ -91,7 +91,8 @@ class Problem:
 
     def take(self, rows: Index) -> Problem:
         """Return the problem of some points, in increasing order."""
-        return Problem(self.loss, self.features[rows], self.labels.take(rows))
+        labels = self.labels.take(rows)
+        return Problem(self.loss, self.features[rows], labels, self.labels_per_point)
 
     @cached_property
     def matrix(self) -> Matrix:

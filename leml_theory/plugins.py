@@ -67,7 +67,7 @@ def _execute(content: bytes, path: str) -> None:
     module.__file__ = path
     sys.modules[module.__name__] = module
     try:
-        exec(compile(content, path, "exec"), module.__dict__)
+        exec(compile(content, path, "exec", dont_inherit=True), module.__dict__)
     except Exception as error:
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
         place = f" in line {lines[-1]}" if lines else ""

@@ -117,7 +117,12 @@ class Entries:
     """The weighted sum of losses itself."""
 
     problem: Problem
-    floor: float = 0.0
+
+    @cached_property
+    def floor(self) -> float:
+        """Sum of the least values of the losses, minus their conjugates at zero."""
+        y, w = self.problem.values, self.problem.weights
+        return -float(np.sum(w * self.problem.loss.conjugate(y, np.zeros_like(y))))
 
     @property
     def shape(self) -> tuple[int, int]:

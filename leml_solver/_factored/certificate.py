@@ -309,6 +309,14 @@ class FactorCertificate:
     failure_probability : float
         Probability that `gradient_norm` is too small, and with it `lower_bound` too large; 0 when
         the norm is exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import FactorCertificate, fit_factors
+    >>> found = fit_factors(np.eye(3), np.diag([4.0, 3.0, 2.0]), rank=3, penalty=1.0).certificate
+    >>> isinstance(found, FactorCertificate), found.relative_gap < 1e-2
+    (True, True)
     """
 
     objective: float
@@ -423,7 +431,7 @@ def _lower_bound(dual: DualPoint, norm: float, penalty: float) -> float:
         high = min(high, penalty / norm)
     high = min(high, 2.0)  # a good candidate is best near t = 1
     # The bound is concave in t; at an optimum it still rises at t = 1, so the end is tried itself.
-    candidates = [0.0, dual.bound(high)]
+    candidates = [dual.bound(0.0), dual.bound(high)]
     found = minimize_scalar(
         lambda t: -dual.bound(t),
         bounds=(0.0, high),

@@ -33,11 +33,20 @@ METHODS = {"fast": FAST, "plain": PLAIN, "authors": AUTHORS}
 ORDERS = ("HW", "WH")
 STARTS = ("svd", "normal", "uniform")
 _SHRINKINGS = 30
+# Size of the factors, relative to those before the warm start, at which they count as zero.
+_LOST_START = 1e-6
 _WARM_ITERATIONS = 3
 
 
 class FitStatus(Enum):
-    """How a fit ended; each value says what to do next."""
+    """How a fit ended; each value says what to do next.
+
+    Examples
+    --------
+    >>> from leml_solver import FitStatus
+    >>> FitStatus.STOPPED.value
+    'The callback asked to stop: use the result.'
+    """
 
     CONVERGED = (
         "The objective fell by less than `tol` of itself: use the result with its certificate."
@@ -437,7 +446,10 @@ class _Fit:
         )
         part = self.problem.take(np.sort(rows))
         made = _Fit(part, self.rank, self.penalty, options, self.began).run(rng)
-        return made.W, made.H
+        # Rows without a positive label draw the factors to zero, which no iteration leaves.
+        size = np.linalg.norm(made.W) * np.linalg.norm(made.H)
+        lost = size <= _LOST_START * np.linalg.norm(W) * np.linalg.norm(H)
+        return (W, H) if lost else (made.W, made.H)
 
     def _alternate(self) -> tuple[list[TracePoint], FitStatus]:
         """Run outer iterations until one of the stopping rules holds."""

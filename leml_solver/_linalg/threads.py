@@ -67,7 +67,10 @@ def limit_threads(count: int) -> Iterator[None]:
     >>> with limit_threads(1):
     ...     pass  # fit here
     """
-    token = _limit.set(positive_integer(count, "count"))
+    count = positive_integer(count, "count")
+    outer = _limit.get()
+    count = count if outer is None else min(count, outer)
+    token = _limit.set(count)
     try:
         with threadpool_limits(limits=count), _numba_threads(count):
             yield

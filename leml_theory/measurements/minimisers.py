@@ -123,7 +123,11 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
     trace = TraceBall(_unit(TraceBall(1.0), labels) * parameters["radius"])
     frobenius = FrobeniusBall(_unit(FrobeniusBall(1.0), labels) * parameters["radius"])
     balls: dict[str, Ball] = {"trace": trace, "frobenius": frobenius}
-    exact = {name: minimise(problem, ball, tol=_RELATIVE_GAP) for name, ball in balls.items()}
+    engine = "certified" if problem.loss.smooth else "cvxpy"
+    exact = {
+        name: minimise(problem, ball, tol=_RELATIVE_GAP, engine=engine)
+        for name, ball in balls.items()
+    }
     found = {
         name: _judge(world, problem, ball, result.Z, result.certificate.lower_bound, rng)
         for (name, result), ball in zip(exact.items(), balls.values(), strict=True)

@@ -113,7 +113,7 @@ def _check(frame: pd.DataFrame, needed: list[str]) -> None:
     if missing:
         raise ValueError(
             f"`frame` must be a results frame, but lacks the columns {', '.join(missing)}; read it "
-            "from the results.csv of a sweep with pandas.read_csv."
+            "from the results.csv of a sweep by this version, with pandas.read_csv."
         )
     there = list(dict.fromkeys(frame["experiment"]))
     missing = [name for name in needed if name not in there]

@@ -80,7 +80,7 @@ def _row(experiment: str, planned: Planned, result: Row) -> Row:
     for name in _SCALES_WITH_RADIUS:
         if name in row:
             row[name] = row[name] * planned.radius
-    row["prediction"] = prediction_kind(row)
+    row.setdefault("prediction", prediction_kind(row))
     bounds = _bounds(row)
     for name, bound in bounds.items():
         row[name] = bound.value if math.isfinite(bound.value) else math.nan
@@ -214,7 +214,8 @@ def is_deterministic(row: Row | pd.Series) -> bool:
     if row["quantity"] != "rademacher average" or row["n"] != 1:
         return False
     moments = feature_law(row["law"], row["d"]).moments
-    return math.isclose(moments.radius**2, moments.second_moment)
+    known = math.isfinite(moments.radius)
+    return known and math.isclose(moments.radius**2, moments.second_moment)
 
 
 def _violation(row: pd.Series, name: str, value: float) -> Row:

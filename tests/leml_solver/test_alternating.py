@@ -136,6 +136,19 @@ def test_order_and_uniform_start_are_those_of_the_authors_program(order):
 AUTHORS = {"method": "authors", "order": "WH", "start": "uniform"}
 
 
+@pytest.mark.parametrize("method", ["authors", "plain", "fast"])
+def test_a_warm_start_on_rows_without_positives_does_not_end_at_zero(method):
+    """Such rows draw the factors to zero, a point that alternating minimisation never leaves."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    Y = (X @ rng.normal(size=(6, 4)) > 1.5).astype(float)
+    Y[:140] = 0
+    options = _options(method=method, start="uniform", warm_start_rows=0.01, max_iter=20)
+    for seed in range(8):
+        result = fit_factors(X, Y, rank=2, penalty=1.0, random_state=seed, options=options)
+        assert result.objective < 0.99 * 0.5 * np.square(Y).sum()  # below that of Z = 0
+
+
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("missing", [0.0, 0.5])
 def test_the_authors_program_lowers_the_objective_by_few_steps(name, missing):

@@ -18,6 +18,13 @@ from leml_solver import (
 SQUARED = LOSSES["squared"]
 
 
+def test_a_problem_does_not_change_with_the_array_it_was_made_from():
+    Y = np.ones((3, 2))
+    problem = Problem("squared", np.eye(3), Y)
+    Y[:] = 5
+    assert problem.objective(np.zeros((3, 2))) == 3.0
+
+
 def by_hand(problem, Z):
     """Objective by a loop over entries."""
     total = 0.0

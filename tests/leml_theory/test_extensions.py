@@ -442,3 +442,37 @@ def test_a_loss_that_borrows_a_built_in_name_is_solved_as_what_it_is():
         for loss in (Namesake, Huber)
     )
     np.testing.assert_array_equal(first, second)
+
+
+def test_a_loss_with_negative_values_is_certified_by_its_own_least_value():
+    """Zero was taken for a lower bound of every loss."""
+
+    class Shifted(Squared):
+        name = "shifted"
+        binary = False
+
+        def value(self, y, f):
+            return f * f / 2 - y * f
+
+        def derivative(self, y, f):
+            return f - y
+
+        def conjugate(self, y, u):
+            return np.square(u + y) / 2
+
+    rng = np.random.default_rng(6)
+    X, Y = rng.normal(size=(40, D)), rng.normal(size=(40, L))
+    shift = np.square(Y).sum() / 2
+    options = AlternatingOptions(max_iter=200, tol=1e-12)
+    own, squared = (
+        fit_factors(X, Y, rank=4, penalty=1.0, loss=loss, options=options).certificate
+        for loss in (Shifted(), Squared())
+    )
+    # The two objectives differ by a constant, so their minima and valid bounds do.
+    assert own.lower_bound <= squared.objective - shift
+    assert own.objective >= own.lower_bound
+    found = minimise(Problem(Shifted(), X, Y), TraceBall(1.0))
+    best = minimise(Problem(Squared(), X, Y), TraceBall(1.0))
+    room = best.certificate.gap + found.certificate.gap + 1e-9 * shift  # gaps and rounding
+    assert abs(found.certificate.objective + shift - best.certificate.objective) <= room
+    assert found.certificate.gap <= 1e-4 * shift

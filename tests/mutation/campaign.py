@@ -165,6 +165,10 @@ def forked(tests: tuple[str, ...], mutant: Mutant | None, limit: float, first: R
     return Run(status, failure, times, usage.ru_utime + usage.ru_stime)
 
 
+# pytest's exit status for wrong usage and for no tests at all: no mutant does that.
+_NO_TESTS_RUN = (4, 5)
+
+
 def judge(mutant: Mutant, target: Target, first: Run) -> Outcome:
     """Run the tests that hold the mutant's module against it."""
     run = forked(target.tests, mutant, 20 + 4 * first.seconds, first)
@@ -173,6 +177,8 @@ def judge(mutant: Mutant, target: Target, first: Run) -> Outcome:
         killer = f"signal {signal.Signals(os.WTERMSIG(run.status)).name}"
     elif run.status != 0 and not killer:
         killer = f"exit status {os.WEXITSTATUS(run.status)}"
+        if os.WEXITSTATUS(run.status) in _NO_TESTS_RUN:
+            raise RuntimeError(f"The tests of {mutant} did not run: {killer}; mend the campaign.")
     return Outcome(mutant, killer, run.seconds)
 
 
