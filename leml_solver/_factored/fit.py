@@ -75,7 +75,7 @@ class TracePoint:
     seconds : float
         Wall time since the fit began.
     products : float
-        Products with X or its transpose so far, k columns each.
+        Products with X or its transpose so far, k columns each; a warm start is not counted.
     """
 
     iteration: int

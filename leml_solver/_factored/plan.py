@@ -27,7 +27,8 @@ class Plan:
         is small.
     trust_region : bool
         Use the trust-region Newton method for the squared loss too, where conjugate gradients alone
-        would do: H^T is still solved for exactly if every label is known.
+        would do: H^T is still solved for exactly if every label is known. With all labels known it
+        takes effect only if `columnwise` and `factorise` are off, as in `PLAIN`.
     cg_steps, newton_steps : int
         Largest numbers of steps in one update.
     accepted_steps : int or None
