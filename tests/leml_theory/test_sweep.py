@@ -126,7 +126,7 @@ def test_wrong_usage_ends_with_two_and_says_why(arguments, message, capsys):
         ([*GRID, "--skew", "zipf"], "zipf:EXPONENT"),
         ([*GRID, "--world", "planted", "--s", "2"], "planted world needs"),
         ([*GRID, "--s", "9"], "without replacement"),
-        ([*GRID, "--s", "2", "--skew", "zipf:1"], "uniform labels only"),
+        ([*GRID, "--s", "2", "--skew", "zipf:1"], "only with uniform labels"),
         ([*GRID, "--world", "logistic", "--law", "rank-one"], "logistic world needs"),
         (["--draws", "1"], "at least 2"),
         (["plot"], "run the sweep"),
