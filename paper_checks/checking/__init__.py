@@ -1,22 +1,6 @@
 """What a check is made of: the statement it decorates, the facts it compares, its outcome."""
 
-from paper_checks.checking.facts import (
-    EXACT,
-    PRINTED,
-    Bears,
-    Fact,
-    at_least,
-    at_most,
-    cells,
-    count,
-    different,
-    equal,
-    mean_above,
-    mean_at_most,
-    mean_below,
-    mean_equal,
-    valid_value,
-)
+from paper_checks.checking.facts import Bears, Fact
 from paper_checks.checking.statement import (
     CHECKS,
     STATEMENTS,
@@ -30,8 +14,6 @@ from paper_checks.checking.verdict import Verdict
 
 __all__ = [
     "CHECKS",
-    "EXACT",
-    "PRINTED",
     "STATEMENTS",
     "Bears",
     "Effort",
@@ -41,15 +23,4 @@ __all__ = [
     "Statement",
     "Sure",
     "Verdict",
-    "at_least",
-    "at_most",
-    "cells",
-    "count",
-    "different",
-    "equal",
-    "mean_above",
-    "mean_at_most",
-    "mean_below",
-    "mean_equal",
-    "valid_value",
 ]

@@ -1,4 +1,4 @@
-"""Comparisons that checks make: what a fact is, and short names for those in use."""
+"""Comparisons that checks make: what a fact is, what it bears on, and how it is written."""
 
 from __future__ import annotations
 
@@ -18,20 +18,6 @@ EXACT = "a count is exact"
 PRINTED = "printed decimals are compared as they stand"
 # Standard errors allowed, or demanded: a normal mean is this far off once in 10^9 times.
 SIGMAS = 6.0
-
-
-class Bears(Enum):
-    """What a fact says about its statement, if it holds."""
-
-    SUPPORTS = "the statement as printed is right here"
-    REFUTES = "the statement as printed fails here"
-    REPAIRED = "the corrected or sharper form is right"
-    MEANT = "the paper itself uses the corrected form elsewhere"
-    CONDITION = "under the condition that is not stated it is right"
-    SLACK = "the statement is true with room to spare"
-    ANSWERS = "this answers a question that the paper leaves open"
-    GUESS = "this agrees with our guess at what was meant"
-    CONTROL = "the means of the comparison are right, whatever the statement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,107 +69,110 @@ class Fact:
         return self.margin >= 0
 
 
-def equal(
-    name: str,
-    measured: Number,
-    predicted: Number,
-    tolerance: Number,
-    reason: str = ROUNDING,
-    *,
-    bears: Bears,
-) -> Fact:
-    """Expect both sides to agree within the tolerance."""
-    return Fact(name, float(measured), float(predicted), "==", float(tolerance), reason, bears)
+class Bears(Enum):
+    """What a fact says about its statement, if it holds; each bearing makes the facts that have it.
+
+    `REFUTES.at_least("error", found, 0.5)` is a fact that refutes the statement if `found` is at
+    least 0.5.
+    """
+
+    SUPPORTS = "the statement as printed is right here"
+    REFUTES = "the statement as printed fails here"
+    REPAIRED = "the corrected or sharper form is right"
+    MEANT = "the paper itself uses the corrected form elsewhere"
+    CONDITION = "under the condition that is not stated it is right"
+    SLACK = "the statement is true with room to spare"
+    ANSWERS = "this answers a question that the paper leaves open"
+    GUESS = "this agrees with our guess at what was meant"
+    CONTROL = "the means of the comparison are right, whatever the statement"
+
+    def equal(
+        self,
+        name: str,
+        measured: Number,
+        predicted: Number,
+        tolerance: Number,
+        reason: str = ROUNDING,
+    ) -> Fact:
+        """Expect both sides to agree within the tolerance."""
+        return Fact(name, float(measured), float(predicted), "==", float(tolerance), reason, self)
+
+    def at_most(
+        self,
+        name: str,
+        measured: Number,
+        bound: Number,
+        tolerance: Number = 0.0,
+        reason: str = "exact",
+    ) -> Fact:
+        """Expect the measured side not to exceed the bound."""
+        return Fact(name, float(measured), float(bound), "<=", float(tolerance), reason, self)
+
+    def at_least(
+        self,
+        name: str,
+        measured: Number,
+        bound: Number,
+        tolerance: Number = 0.0,
+        reason: str = "exact",
+    ) -> Fact:
+        """Expect the measured side not to fall below the bound."""
+        return Fact(name, float(measured), float(bound), ">=", float(tolerance), reason, self)
+
+    def different(
+        self,
+        name: str,
+        measured: Number,
+        claimed: Number,
+        tolerance: Number,
+        reason: str = ROUNDING,
+    ) -> Fact:
+        """Expect the sides to be farther apart than the tolerance explains."""
+        return Fact(name, float(measured), float(claimed), "!=", float(tolerance), reason, self)
+
+    def count(self, name: str, measured: Number, predicted: Number) -> Fact:
+        """Expect two counts to be the same."""
+        return self.equal(name, measured, predicted, 0.0, EXACT)
+
+    def cells(
+        self, name: str, found: frozenset[str], recorded: frozenset[str]
+    ) -> tuple[Fact, Fact]:
+        """Expect as many cells as recorded, and, as a control, just these."""
+        others = len(found ^ recorded)
+        return (
+            self.count(f"{name}: cells", len(found), len(recorded)),
+            Bears.CONTROL.count(f"{name}: cells not as recorded", others, 0),
+        )
+
+    def mean_equal(
+        self, name: str, mean: Estimate, predicted: Number, *, slack: float = 0.0
+    ) -> Fact:
+        """Expect a mean as predicted; `slack` is what the prediction may leave out."""
+        allowed = f" and {slack:.2g} for finite size" if slack else ""
+        reason = f"{SIGMAS:g} standard errors{allowed}"
+        return self.equal(name, mean.value, predicted, SIGMAS * mean.stderr + slack, reason)
+
+    def mean_at_most(self, name: str, mean: Estimate, bound: float) -> Fact:
+        """Expect a bound on an expectation to hold: the mean may be above it by its error only."""
+        reason = f"{SIGMAS:g} standard errors and rounding allowed"
+        return self.at_most(
+            name, mean.value, bound, SIGMAS * mean.stderr + 1e-10 * abs(bound), reason
+        )
+
+    def mean_below(self, name: str, mean: Estimate, value: Number) -> Fact:
+        """Expect a mean below a value beyond doubt."""
+        reason = f"must be {SIGMAS:g} standard errors below"
+        return self.at_most(name, mean.value, value, -SIGMAS * mean.stderr, reason)
+
+    def mean_above(self, name: str, mean: Estimate, value: Number) -> Fact:
+        """Expect a mean above a value beyond doubt."""
+        reason = f"must be {SIGMAS:g} standard errors above"
+        return self.at_least(name, mean.value, value, -SIGMAS * mean.stderr, reason)
 
 
-def at_most(
-    name: str,
-    measured: Number,
-    bound: Number,
-    tolerance: Number = 0.0,
-    reason: str = "exact",
-    *,
-    bears: Bears,
-) -> Fact:
-    """Expect the measured side not to exceed the bound."""
-    return Fact(name, float(measured), float(bound), "<=", float(tolerance), reason, bears)
-
-
-def at_least(
-    name: str,
-    measured: Number,
-    bound: Number,
-    tolerance: Number = 0.0,
-    reason: str = "exact",
-    *,
-    bears: Bears,
-) -> Fact:
-    """Expect the measured side not to fall below the bound."""
-    return Fact(name, float(measured), float(bound), ">=", float(tolerance), reason, bears)
-
-
-def different(
-    name: str,
-    measured: Number,
-    claimed: Number,
-    tolerance: Number,
-    reason: str = ROUNDING,
-    *,
-    bears: Bears,
-) -> Fact:
-    """Expect the sides to be farther apart than the tolerance explains."""
-    return Fact(name, float(measured), float(claimed), "!=", float(tolerance), reason, bears)
-
-
-def count(name: str, measured: float, predicted: float, *, bears: Bears) -> Fact:
-    """Return the comparison of two counts."""
-    return Fact(name, float(measured), float(predicted), "==", 0.0, EXACT, bears)
-
-
-def cells(
-    name: str,
-    found: frozenset[str],
-    recorded: frozenset[str],
-    *,
-    bears: Bears,
-) -> tuple[Fact, Fact]:
-    """Return the comparison of the cells found with those recorded, and a control: just these."""
-    other = count(f"{name}: cells not as recorded", len(found ^ recorded), 0, bears=Bears.CONTROL)
-    return count(f"{name}: cells", len(found), len(recorded), bears=bears), other
-
-
-def mean_equal(
-    name: str,
-    mean: Estimate,
-    predicted: float,
-    *,
-    slack: float = 0.0,
-    bears: Bears,
-) -> Fact:
-    """Expect a mean as predicted; `slack` is what the prediction may leave out."""
-    reason = f"{SIGMAS:g} standard errors" + (f" and {slack:.2g} for finite size" if slack else "")
-    return Fact(
-        name, mean.value, float(predicted), "==", SIGMAS * mean.stderr + slack, reason, bears
-    )
-
-
-def mean_at_most(name: str, mean: Estimate, bound: float, *, bears: Bears) -> Fact:
-    """Expect a bound on an expectation to hold: the mean may be above it by its error only."""
-    reason = f"{SIGMAS:g} standard errors and rounding allowed"
-    tolerance = SIGMAS * mean.stderr + 1e-10 * abs(bound)
-    return Fact(name, mean.value, float(bound), "<=", tolerance, reason, bears)
-
-
-def mean_below(name: str, mean: Estimate, value: float, *, bears: Bears) -> Fact:
-    """Expect a mean below a value beyond doubt."""
-    reason = f"must be {SIGMAS:g} standard errors below"
-    return Fact(name, mean.value, float(value), "<=", -SIGMAS * mean.stderr, reason, bears)
-
-
-def mean_above(name: str, mean: Estimate, value: float, *, bears: Bears) -> Fact:
-    """Expect a mean above a value beyond doubt."""
-    reason = f"must be {SIGMAS:g} standard errors above"
-    return Fact(name, mean.value, float(value), ">=", -SIGMAS * mean.stderr, reason, bears)
+SUPPORTS, REFUTES, REPAIRED, MEANT = Bears.SUPPORTS, Bears.REFUTES, Bears.REPAIRED, Bears.MEANT
+CONDITION, SLACK, ANSWERS = Bears.CONDITION, Bears.SLACK, Bears.ANSWERS
+GUESS, CONTROL = Bears.GUESS, Bears.CONTROL
 
 
 def valid_value(bound: BoundValue) -> float:

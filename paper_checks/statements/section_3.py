@@ -9,19 +9,8 @@ from numpy.typing import NDArray
 
 from leml_solver import LOSSES, AlternatingOptions, FactorResult, TraceBall, fit_factors
 from leml_solver.algorithms import balancing
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.facts import CONDITION, CONTROL, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_2 import soft_threshold
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 from paper_checks.worlds.instances import Instance, ordinary
@@ -62,33 +51,15 @@ def trace_norm_of_factors(effort: Effort) -> Outcome:
     T, S = balancing(3 * W, H / 3)
     balanced = half_squares(3 * W @ T, H / 3 @ S)
     return Outcome.of(
-        at_least(
-            "median over random factorisations, over the norm",
-            np.median(others),
-            1.5,
-            bears=Bears.REFUTES,
+        REFUTES.at_least(
+            "median over random factorisations, over the norm", np.median(others), 1.5
         ),
-        at_least(
-            "least over random factorisations, over the norm",
-            min(others),
-            1.0,
-            1e-12,
-            "rounding",
-            bears=Bears.REPAIRED,
+        REPAIRED.at_least(
+            "least over random factorisations, over the norm", min(others), 1.0, 1e-12, "rounding"
         ),
-        equal(
-            "balanced factorisation, over the norm",
-            balanced / norm,
-            1.0,
-            1e-10,
-            bears=Bears.CONDITION,
-        ),
-        different(
-            "factors 3 W and H / 3, over the norm",
-            half_squares(3 * W, H / 3) / norm,
-            1.0,
-            1.0,
-            bears=Bears.REFUTES,
+        CONDITION.equal("balanced factorisation, over the norm", balanced / norm, 1.0, 1e-10),
+        REFUTES.different(
+            "factors 3 W and H / 3, over the norm", half_squares(3 * W, H / 3) / norm, 1.0, 1.0
         ),
     )
 
@@ -117,30 +88,23 @@ def factored_equals_convex(effort: Effort) -> Outcome:
     norm = TraceBall(1.0).norm(few.W @ few.H.T)
     gap = found.certificate.gap if found.certificate else np.inf
     return Outcome.of(
-        equal(
+        SUPPORTS.equal(
             "factored minimum against the convex one",
             found.objective,
             value,
             1e-8 * value,
             CONVERGED,
-            bears=Bears.SUPPORTS,
         ),
-        at_most("certified gap", gap, 0.0, 1e-6 * value, CONVERGED, bears=Bears.SUPPORTS),
-        equal(
+        SUPPORTS.at_most("certified gap", gap, 0.0, 1e-6 * value, CONVERGED),
+        SUPPORTS.equal(
             "k = 2: penalty over trace norm",
             half_squares(few.W, few.H) / norm,
             1.0,
             1e-7,
             CONVERGED,
-            bears=Bears.SUPPORTS,
         ),
-        at_least(
-            "k = 2: minimum over the convex one",
-            few.objective / value,
-            1.0,
-            1e-9,
-            CONVERGED,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_least(
+            "k = 2: minimum over the convex one", few.objective / value, 1.0, 1e-9, CONVERGED
         ),
     )
 
@@ -188,18 +152,9 @@ def convex_in_each_factor(effort: Effort) -> Outcome:
     world = factor_world(effort.rng, SQUARED, penalty=0.1)
     across = float(np.linalg.norm(world.X.T @ np.where(world.seen, world.Y, 0.0), 2))
     return Outcome.of(
-        at_least(
-            "least eigenvalue minus the penalty",
-            min(lowest),
-            0.0,
-            1e-9,
-            "rounding",
-            bears=Bears.SUPPORTS,
-        ),
+        SUPPORTS.at_least("least eigenvalue minus the penalty", min(lowest), 0.0, 1e-9, "rounding"),
         # At W = H = 0 the joint Hessian has blocks penalty I and -X^T Y: eigenvalues mix them.
-        at_most(
-            "least joint eigenvalue at W = H = 0", world.penalty - across, -0.1, bears=Bears.CONTROL
-        ),
+        CONTROL.at_most("least joint eigenvalue at W = H = 0", world.penalty - across, -0.1),
     )
 
 
@@ -236,20 +191,14 @@ def ends_at_a_stationary_point(effort: Effort) -> Outcome:
     A = factor_world(effort.rng, SQUARED).X @ effort.rng.standard_normal((7, 1)) @ np.ones((1, 2))
     curvatures = np.linalg.eigvalsh(A.T @ A)
     return Outcome.of(
-        equal(
-            "gradient at the end over that at the start",
-            max(left),
-            0.0,
-            1e-5,
-            CONVERGED,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "gradient at the end over that at the start", max(left), 0.0, 1e-5, CONVERGED
         ),
-        equal(
+        CONTROL.equal(
             "penalty 0, dependent columns of W: least curvature over largest",
             curvatures[0] / curvatures[1],
             0.0,
             1e-12,
-            bears=Bears.CONTROL,
         ),
     )
 
@@ -287,24 +236,14 @@ def kernel_remark(effort: Effort) -> Outcome:
     rows = Instance("orthonormal rows", np.linalg.qr(data.X[:5].T)[0].T, data.Y[:5], 3)
     reason = "two fits to their rounding limits"
     return Outcome.of(
-        at_least(
-            "change of predictions with |Z|_tr on coefficients", literal, 0.05, bears=Bears.REFUTES
-        ),
-        equal(
-            "change of predictions with |K^(1/2) Z|_tr",
-            corrected,
-            0.0,
-            1e-5,
-            reason,
-            bears=Bears.REPAIRED,
-        ),
-        equal(
+        REFUTES.at_least("change of predictions with |Z|_tr on coefficients", literal, 0.05),
+        REPAIRED.equal("change of predictions with |K^(1/2) Z|_tr", corrected, 0.0, 1e-5, reason),
+        CONDITION.equal(
             "change with |Z|_tr where K is the identity",
             _kernel_change(rows, 1.0),
             0.0,
             1e-5,
             reason,
-            bears=Bears.CONDITION,
         ),
     )
 

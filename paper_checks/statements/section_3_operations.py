@@ -16,7 +16,8 @@ from leml_solver.algorithms import (
     Plan,
     as_matrix,
 )
-from paper_checks.checking import Bears, Effort, Kind, Outcome, Statement, Verdict, different, equal
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Verdict
+from paper_checks.checking.facts import CONTROL, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]
@@ -60,21 +61,19 @@ def rows_of_H_are_independent(effort: Effort) -> Outcome:
     start = logistic.label_problem.gradient(logistic.H)
     reason = "conjugate gradients to 1e-13"
     return Outcome.of(
-        equal(
+        SUPPORTS.equal(
             "relative distance to the rows' regressions",
             _relative(H, np.array(rows)),
             0,
             1e-9,
             reason,
-            bears=Bears.SUPPORTS,
         ),
-        equal(
+        SUPPORTS.equal(
             "logistic: gradient of the rows at the end, over the start",
             np.linalg.norm(left) / np.linalg.norm(start),
             0.0,
             1e-2,
             "trust-region stopping rule",
-            bears=Bears.SUPPORTS,
         ),
     )
 
@@ -113,14 +112,13 @@ def W_is_one_regression(effort: Effort) -> Outcome:
     world = factor_world(effort.rng, SQUARED)
     w = np.linalg.solve(world.hessian(vec(world.W)), world.design.T @ world.targets)
     return Outcome.of(
-        equal("relative difference of objectives", max(apart), 0.0, 1e-12, bears=Bears.SUPPORTS),
-        equal(
+        SUPPORTS.equal("relative difference of objectives", max(apart), 0.0, 1e-12),
+        SUPPORTS.equal(
             "relative distance of minimisers",
             _relative(vec(updated(world, "W").W), w),
             0.0,
             1e-8,
             "conjugate gradients to 1e-13",
-            bears=Bears.SUPPORTS,
         ),
     )
 
@@ -141,9 +139,7 @@ def gradient_formula(effort: Effort) -> Outcome:
         w, s = vec(world.W), effort.rng.standard_normal(world.W.size)
         slope = (world.value(w + 1e-5 * s) - world.value(w - 1e-5 * s)) / 2e-5
         errors.append(abs(world.gradient(w) @ s - slope) / np.linalg.norm(world.gradient(w)))
-    return Outcome.of(
-        equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE, bears=Bears.SUPPORTS)
-    )
+    return Outcome.of(SUPPORTS.equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
 
 
 @Statement(
@@ -165,9 +161,7 @@ def hessian_formula(effort: Effort) -> Outcome:
         )
         slope = (world.gradient(w + step * s) - world.gradient(w - step * s)) / (2 * step)
         errors.append(_relative(world.hessian(w) @ s, slope))
-    return Outcome.of(
-        equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE, bears=Bears.SUPPORTS)
-    )
+    return Outcome.of(SUPPORTS.equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
 
 
 def _to_the_kink(world: FactorWorld, w: Array, s: Array) -> float:
@@ -190,27 +184,21 @@ def kronecker_identity(effort: Effort) -> Outcome:
     A, S, B = (effort.rng.standard_normal(shape) for shape in ((4, 5), (5, 3), (3, 6)))
     x, h = A[0], B[0]
     return Outcome.of(
-        equal(
+        SUPPORTS.equal(
             "error of the product rule",
             _relative(np.kron(B.T, A) @ vec(S), vec(A @ S @ B)),
             0,
             1e-13,
-            bears=Bears.SUPPORTS,
         ),
-        equal(
-            "error of h (x) x = vec(x h^T)",
-            _relative(np.kron(h, x), vec(np.outer(x, h))),
-            0,
-            1e-15,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "error of h (x) x = vec(x h^T)", _relative(np.kron(h, x), vec(np.outer(x, h))), 0, 1e-15
         ),
-        different(
+        CONTROL.different(
             "error with rows stacked",
             _relative(np.kron(B.T, A) @ S.ravel(), (A @ S @ B).ravel()),
             0.0,
             0.1,
             "exact",
-            bears=Bears.CONTROL,
         ),
     )
 
@@ -232,9 +220,7 @@ def gradient_by_algorithm_1(effort: Effort) -> Outcome:
         errors.append(
             _relative(vec(problem.gradient(problem.at(world.W))), world.gradient(vec(world.W)))
         )
-    return Outcome.of(
-        equal("worst relative difference", max(errors), 0.0, 1e-12, bears=Bears.SUPPORTS)
-    )
+    return Outcome.of(SUPPORTS.equal("worst relative difference", max(errors), 0.0, 1e-12))
 
 
 @Statement(
@@ -253,9 +239,7 @@ def hessian_product_by_algorithm_1(effort: Effort) -> Outcome:
         problem, S = world.feature_problem, effort.rng.standard_normal(world.W.shape)
         image = problem.hessian(problem.at(world.W))(S)
         errors.append(_relative(vec(image), world.hessian(vec(world.W)) @ vec(S)))
-    return Outcome.of(
-        equal("worst relative difference", max(errors), 0.0, 1e-12, bears=Bears.SUPPORTS)
-    )
+    return Outcome.of(SUPPORTS.equal("worst relative difference", max(errors), 0.0, 1e-12))
 
 
 def gradient_12(world: FactorWorld) -> Array:
@@ -290,10 +274,8 @@ def gradient_with_full_labels(effort: Effort) -> Outcome:
     error = _relative(gradient_12(world), world.gradient(vec(world.W)))
     wrong = _relative(gradient_12(missing), missing.gradient(vec(missing.W)))
     return Outcome.of(
-        equal("relative difference", error, 0.0, 1e-12, bears=Bears.SUPPORTS),
-        different(
-            "the same with half of the labels missing", wrong, 0.0, 1e-3, bears=Bears.CONTROL
-        ),
+        SUPPORTS.equal("relative difference", error, 0.0, 1e-12),
+        CONTROL.different("the same with half of the labels missing", wrong, 0.0, 1e-3),
     )
 
 
@@ -310,7 +292,7 @@ def hessian_with_full_labels(effort: Effort) -> Outcome:
     """Equation (13) is Equation (9) times a vector when every label is seen."""
     world, S = _full(effort), effort.rng.standard_normal((7, 3))
     error = _relative(hessian_product_13(world, S), world.hessian(vec(world.W)) @ vec(S))
-    return Outcome.of(equal("relative difference", error, 0.0, 1e-12, bears=Bears.SUPPORTS))
+    return Outcome.of(SUPPORTS.equal("relative difference", error, 0.0, 1e-12))
 
 
 @Statement(
@@ -334,19 +316,10 @@ def algorithm_2_solves_the_W_problem(effort: Effort) -> Outcome:
     loss = 0.5 * np.square(world.Y - world.X @ iterate.W @ world.H.T).sum()
     reason = "conjugate gradients to 1e-13"
     return Outcome.of(
-        equal(
-            "relative distance to the solution",
-            _relative(vec(iterate.W), w),
-            0.0,
-            1e-8,
-            reason,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "relative distance to the solution", _relative(vec(iterate.W), w), 0.0, 1e-8, reason
         ),
-        equal(
-            "its sum of losses over the sum written out",
-            iterate.loss() / loss,
-            1.0,
-            1e-11,
-            bears=Bears.CONTROL,
+        CONTROL.equal(
+            "its sum of losses over the sum written out", iterate.loss() / loss, 1.0, 1e-11
         ),
     )

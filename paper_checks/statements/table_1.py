@@ -10,19 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import LOSSES, Loss
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.facts import CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_3_operations import updated
 from paper_checks.worlds.factored import FactorWorld, factor_world, vec
 
@@ -113,38 +102,18 @@ def squared_row(effort: Effort) -> Outcome:
     exact = differences(squared_value, a, b)
     printed, ours = printed_squared(a, b), _ours(LOSSES["squared"], a, b)
     return Outcome.of(
-        equal(
-            "error of the printed first derivative",
-            _worst(printed[0], exact[0]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "error of the printed first derivative", _worst(printed[0], exact[0]), 0, 1e-14, PRECISE
         ),
-        equal(
+        SUPPORTS.equal(
             "error of the printed second derivative",
             _worst(printed[1], exact[1]),
             0,
             1e-14,
             PRECISE,
-            bears=Bears.SUPPORTS,
         ),
-        equal(
-            "error of ours, first",
-            _worst(ours[0], exact[0]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.CONTROL,
-        ),
-        equal(
-            "error of ours, second",
-            _worst(ours[1], exact[1]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.CONTROL,
-        ),
+        CONTROL.equal("error of ours, first", _worst(ours[0], exact[0]), 0, 1e-14, PRECISE),
+        CONTROL.equal("error of ours, second", _worst(ours[1], exact[1]), 0, 1e-14, PRECISE),
     )
 
 
@@ -174,24 +143,18 @@ def logistic_first_derivative(effort: Effort) -> Outcome:
     true, wrong = (_design_gradient(world, entry) for entry in (None, printed_logistic))
     error = float(np.linalg.norm(wrong - true) / np.linalg.norm(true))
     return Outcome.of(
-        different(
-            "error of the printed derivative",
-            _worst(printed, exact),
-            0.0,
-            0.5,
-            PRECISE,
-            bears=Bears.REFUTES,
+        REFUTES.different(
+            "error of the printed derivative", _worst(printed, exact), 0.0, 0.5, PRECISE
         ),
-        equal(
+        MEANT.equal(
             "error of -a / (1 + exp(ab))",
             _worst(-a / (1 + np.exp(a * b)), exact),
             0.0,
             1e-14,
             PRECISE,
-            bears=Bears.MEANT,
         ),
-        equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE, bears=Bears.CONTROL),
-        at_least("relative error of the gradient it gives", error, 0.1, bears=Bears.REFUTES),
+        CONTROL.equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE),
+        REFUTES.at_least("relative error of the gradient it gives", error, 0.1),
     )
 
 
@@ -231,37 +194,13 @@ def logistic_second_derivative(effort: Effort) -> Outcome:
     lowest = float(np.linalg.eigvalsh(world.design.T @ (bends[:, None] * world.design))[0])
     least = float(np.linalg.eigvalsh(world.hessian(vec(world.W)))[0])
     return Outcome.of(
-        different(
-            "error of the printed derivative",
-            _worst(printed, exact),
-            0.0,
-            0.25,
-            PRECISE,
-            bears=Bears.REFUTES,
+        REFUTES.different(
+            "error of the printed derivative", _worst(printed, exact), 0.0, 0.25, PRECISE
         ),
-        equal(
-            "error with the sign changed",
-            _worst(-printed, exact),
-            0.0,
-            1e-14,
-            PRECISE,
-            bears=Bears.MEANT,
-        ),
-        equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE, bears=Bears.CONTROL),
-        at_most(
-            "least eigenvalue of the Hessian it gives, no penalty",
-            lowest,
-            -0.05,
-            bears=Bears.REFUTES,
-        ),
-        at_least(
-            "least eigenvalue of ours",
-            least,
-            world.penalty,
-            1e-10,
-            "rounding",
-            bears=Bears.REPAIRED,
-        ),
+        MEANT.equal("error with the sign changed", _worst(-printed, exact), 0.0, 1e-14, PRECISE),
+        CONTROL.equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE),
+        REFUTES.at_most("least eigenvalue of the Hessian it gives, no penalty", lowest, -0.05),
+        REPAIRED.at_least("least eigenvalue of ours", least, world.penalty, 1e-10, "rounding"),
     )
 
 
@@ -284,53 +223,31 @@ def squared_hinge_row(effort: Effort) -> Outcome:
     a2, b2 = _points(effort, (-2.0, 2.0))
     general = differences(squared_hinge_value, a2, b2)[1]
     return Outcome.of(
-        equal(
-            "error of the printed first derivative",
-            _worst(printed[0], exact[0]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "error of the printed first derivative", _worst(printed[0], exact[0]), 0, 1e-14, PRECISE
         ),
-        equal(
+        SUPPORTS.equal(
             "error of the printed second derivative",
             _worst(printed[1], exact[1]),
             0,
             1e-13,
             PRECISE,
-            bears=Bears.SUPPORTS,
         ),
-        equal(
-            "error of ours, first",
-            _worst(ours[0], exact[0]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.CONTROL,
-        ),
-        equal(
-            "error of ours, second",
-            _worst(ours[1], exact[1]),
-            0,
-            1e-13,
-            PRECISE,
-            bears=Bears.CONTROL,
-        ),
-        different(
+        CONTROL.equal("error of ours, first", _worst(ours[0], exact[0]), 0, 1e-14, PRECISE),
+        CONTROL.equal("error of ours, second", _worst(ours[1], exact[1]), 0, 1e-13, PRECISE),
+        CONTROL.different(
             "error of the second derivative for labels -2 and +2",
             _worst(printed_squared_hinge(a2, b2)[1], general),
             0.0,
             1.0,
             PRECISE,
-            bears=Bears.CONTROL,
         ),
-        equal(
+        CONTROL.equal(
             "the same with 2 a^2",
             _worst(a2**2 * printed_squared_hinge(a2, b2)[1], general),
             0.0,
             1e-13,
             PRECISE,
-            bears=Bears.CONTROL,
         ),
     )
 
@@ -356,29 +273,26 @@ def newton_across_the_kink(effort: Effort) -> Outcome:
     solver = world.value(vec(updated(world, "W").W))
     size = float(np.linalg.norm(ends[0]))
     return Outcome.of(
-        equal(
+        SUPPORTS.equal(
             "worst gradient at the end over that at w = 0",
             max(slopes) / np.linalg.norm(world.gradient(0 * w)),
             0.0,
             1e-10,
-            bears=Bears.SUPPORTS,
         ),
-        equal(
+        SUPPORTS.equal(
             "distance of the ends for 0 and 2 at the kink",
             np.linalg.norm(ends[0] - ends[2]) / size,
             0.0,
             1e-9,
-            bears=Bears.SUPPORTS,
         ),
-        equal(
+        SUPPORTS.equal(
             "objective at the solver's end over the least",
             solver / world.value(ends[0]),
             1.0,
             1e-2,
             "trust-region stopping rule",
-            bears=Bears.SUPPORTS,
         ),
-        at_least("Hessian at the kink, 2 over 0", bends[1] / bends[0], 2.0, bears=Bears.CONTROL),
+        CONTROL.at_least("Hessian at the kink, 2 over 0", bends[1] / bends[0], 2.0),
     )
 
 

@@ -5,19 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from paper_checks import printed
-from paper_checks.checking import (
-    PRINTED,
-    Bears,
-    Effort,
-    Fact,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    cells,
-    count,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.facts import CONTROL, MEANT, PRINTED, REFUTES, SUPPORTS
 from paper_checks.printed import off_lattice, statistic
 
 RIGHTLY_MARKED = (3, 4, 5, 6, 7, 10, 12, 13, 15)
@@ -70,8 +59,8 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Outcome:
     apart = disagreements(3, 7, 10)
     compared = len(printed.load(3))
     return Outcome.of(
-        count("numbers that differ", len(apart), 0, bears=Bears.SUPPORTS),
-        count("compared", compared, 96, bears=Bears.CONTROL),
+        SUPPORTS.count("numbers that differ", len(apart), 0),
+        CONTROL.count("compared", compared, 96),
     )
 
 
@@ -105,28 +94,12 @@ def table_5_repeats_tables_12_14_15(_: Effort) -> Outcome:
     low, high, start = rises_beside()
     inside = "the rise from k/L 20 % lies between those at 10 % and 40 % observed"
     return Outcome.of(
-        *cells("disagreement", printed.describe(apart), cell, bears=Bears.REFUTES),
-        count("numbers compared", len(printed.load(5)), 27, bears=Bears.CONTROL),
-        count("the same digits in another order", swapped, 1, bears=Bears.MEANT),
-        Fact(f"Table 15: {inside}", detailed - start, high, "<=", 0.0, PRINTED, bears=Bears.MEANT),
-        Fact(
-            f"Table 15: {inside}, below",
-            detailed - start,
-            low,
-            ">=",
-            0.0,
-            PRINTED,
-            bears=Bears.MEANT,
-        ),
-        Fact(
-            "Table 5: the rise exceeds both",
-            summary - start,
-            high,
-            ">=",
-            0.0,
-            PRINTED,
-            bears=Bears.REFUTES,
-        ),
+        *REFUTES.cells("disagreement", printed.describe(apart), cell),
+        CONTROL.count("numbers compared", len(printed.load(5)), 27),
+        MEANT.count("the same digits in another order", swapped, 1),
+        MEANT.at_most(f"Table 15: {inside}", detailed - start, high, 0.0, PRINTED),
+        MEANT.at_least(f"Table 15: {inside}, below", detailed - start, low, 0.0, PRINTED),
+        REFUTES.at_least("Table 5: the rise exceeds both", summary - start, high, 0.0, PRINTED),
         note=f"Table 5 prints {summary:.4f}, Table 15 prints {detailed:.4f}.",
     )
 
@@ -159,17 +132,9 @@ def accuracies_are_counts(_: Effort) -> Outcome:
     kept = frame["metric"].str[-1].astype(int)
     missed, chance = off_lattice(frame, kept * statistic(frame, "n_test") / 100)
     return Outcome.of(
-        count("unattainable accuracies", missed, 0, bears=Bears.SUPPORTS),
-        Fact(
-            "unattainable if drawn at random",
-            chance,
-            100,
-            ">=",
-            0.0,
-            "informative at all",
-            bears=Bears.CONTROL,
-        ),
-        count("accuracies tested", len(frame), 360 + 756 + 48 + 24 + 9, bears=Bears.CONTROL),
+        SUPPORTS.count("unattainable accuracies", missed, 0),
+        CONTROL.at_least("unattainable if drawn at random", chance, 100, 0.0, "informative at all"),
+        CONTROL.count("accuracies tested", len(frame), 360 + 756 + 48 + 24 + 9),
     )
 
 
@@ -192,17 +157,9 @@ def hamming_losses_are_counts(_: Effort) -> Outcome:
     units = statistic(frame, "n_test") * statistic(frame, "n_labels")
     missed, chance = off_lattice(frame, units)
     return Outcome.of(
-        count("unattainable losses", missed, 0, bears=Bears.SUPPORTS),
-        Fact(
-            "unattainable if drawn at random",
-            chance,
-            20,
-            ">=",
-            0.0,
-            "informative at all",
-            bears=Bears.CONTROL,
-        ),
-        count("losses tested", len(frame), 100 + 252 + 9, bears=Bears.CONTROL),
+        SUPPORTS.count("unattainable losses", missed, 0),
+        CONTROL.at_least("unattainable if drawn at random", chance, 20, 0.0, "informative at all"),
+        CONTROL.count("losses tested", len(frame), 100 + 252 + 9),
     )
 
 
@@ -236,34 +193,10 @@ def hits_grow_with_k(_: Effort) -> Outcome:
     rounding = 0.005 * (5 + 3) / 100
     reason = "two accuracies rounded to 0.005 per cent, times K"
     return Outcome.of(
-        Fact(
-            "fewest hits added by two labels",
-            added.min(),
-            0,
-            ">=",
-            rounding,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        Fact(
-            "most hits added by two labels",
-            added.max(),
-            2,
-            "<=",
-            rounding,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        Fact(
-            "hits over labels",
-            float((counted[5] / present).max()),
-            1,
-            "<=",
-            0.01,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        count("rows tested", len(counted), 120 + 252, bears=Bears.CONTROL),
+        SUPPORTS.at_least("fewest hits added by two labels", added.min(), 0, rounding, reason),
+        SUPPORTS.at_most("most hits added by two labels", added.max(), 2, rounding, reason),
+        SUPPORTS.at_most("hits over labels", float((counted[5] / present).max()), 1, 0.01, reason),
+        CONTROL.count("rows tested", len(counted), 120 + 252),
     )
 
 
@@ -284,8 +217,8 @@ def binary_relevance_does_not_depend_on_k(_: Effort) -> Outcome:
     rows = printed.only(printed.missing_label_tables(), method="BR")
     series = rows.groupby(["table", "dataset", "loss", "observed"])["value"].nunique()
     return Outcome.of(
-        count("series that vary", (series > 1).sum(), 0, bears=Bears.SUPPORTS),
-        count("of", len(series), 180, bears=Bears.CONTROL),
+        SUPPORTS.count("series that vary", (series > 1).sum(), 0),
+        CONTROL.count("of", len(series), 180),
     )
 
 
@@ -310,11 +243,9 @@ def marks_of(table: int, misplaced: int) -> Outcome:
     recorded = MISMARKED[table]
     elsewhere = mismarked(printed.load(*RIGHTLY_MARKED))
     return Outcome.of(
-        *cells(
-            "missing or misplaced marks", printed.describe(wrong), recorded, bears=Bears.REFUTES
-        ),
-        count("marked though not best", wrong["bold"].sum(), misplaced, bears=Bears.CONTROL),
-        count("wrong marks in nine other tables", len(elsewhere), 0, bears=Bears.MEANT),
+        *REFUTES.cells("missing or misplaced marks", printed.describe(wrong), recorded),
+        CONTROL.count("marked though not best", wrong["bold"].sum(), misplaced),
+        MEANT.count("wrong marks in nine other tables", len(elsewhere), 0),
         note="; ".join(sorted(printed.describe(wrong))),
     )
 
@@ -338,8 +269,7 @@ def bold_marks_the_best(_: Effort) -> Outcome:
     frame = printed.load(*RIGHTLY_MARKED)
     wrong = len(mismarked(frame))
     return Outcome.of(
-        count("wrong marks", wrong, 0, bears=Bears.SUPPORTS),
-        count("marks", frame["bold"].sum(), 455, bears=Bears.CONTROL),
+        SUPPORTS.count("wrong marks", wrong, 0), CONTROL.count("marks", frame["bold"].sum(), 455)
     )
 
 
