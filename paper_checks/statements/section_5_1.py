@@ -69,10 +69,7 @@ def named(gain: pd.Series) -> frozenset[str]:
     anchor="08bce23fb9e8",
 )
 def leml_beats_predicting_nothing(_: Effort) -> Outcome:
-    """Compare LEML's Hamming losses with those of the empty prediction.
-
-    Paper: Section 5.1.
-    """
+    """Compare LEML's Hamming losses with those of the empty prediction."""
     full, missing = (printed.only(printed.load(table), method="LEML") for table in (9, 14))
     full = full.assign(worse=worse_than_nothing(full))
     missing = missing.assign(worse=worse_than_nothing(missing))
@@ -111,10 +108,7 @@ def leml_beats_predicting_nothing(_: Effort) -> Outcome:
     anchor="f6521aac5184",
 )
 def leml_is_better_at_all_ratios(_: Effort) -> Outcome:
-    """Count where LEML with squared loss is behind CPLST or BCS.
-
-    Paper: Section 5.1.
-    """
+    """Count where LEML with squared loss is behind CPLST or BCS."""
     frame = printed.only(printed.full_label_tables(), loss="squared")
     gain = pd.concat([printed.gains(frame, rival) for rival in ("BCS", "CPLST")])
     return Outcome.of(
@@ -142,10 +136,7 @@ def against_wsabie(frame: pd.DataFrame, loss: str) -> pd.Series:
     "0.02.",
 )
 def leml_is_competitive_with_wsabie(_: Effort) -> Outcome:
-    """Count where WSABIE is ahead of LEML, loss by loss.
-
-    Paper: Table 3.
-    """
+    """Count where WSABIE is ahead of LEML, loss by loss."""
     gain = {
         loss: against_wsabie(printed.load(3), loss)
         for loss in ("squared", "logistic", "squared_hinge")
@@ -182,10 +173,7 @@ def _on_wiki(method: str, metric: str) -> float:
     refuted_by="Other hours, days or AUCs.",
 )
 def training_times_on_wiki(_: Effort) -> Outcome:
-    """Convert the times to the hours and days of the text.
-
-    Paper: Table 4.
-    """
+    """Convert the times to the hours and days of the text."""
     hours, leml, days, wsabie = printed.QUOTED["times on wiki"].numbers
     spent = {method: _on_wiki(method, "seconds") for method in ("LEML", "WSABIE")}
     auc = {method: _on_wiki(method, "auc") for method in ("LEML", "WSABIE")}
@@ -224,10 +212,7 @@ def growth_for(total: float) -> float:
     anchor="9c6f058c2f58",
 )
 def five_epochs_in_two_days(_: Effort) -> Outcome:
-    """Extrapolate the three named times to five epochs, read as durations and as clock times.
-
-    Paper: Section 5.1.
-    """
+    """Extrapolate the three named times to five epochs, read as durations and as clock times."""
     growth = EPOCHS[2] / EPOCHS[1]
     clock = EPOCHS[2] * growth**2
     durations = sum(EPOCHS) + EPOCHS[2] * (growth + growth**2)
@@ -256,10 +241,7 @@ def five_epochs_in_two_days(_: Effort) -> Outcome:
     refuted_by="A comparison lost on eurlex, nus-wide or at k = 500.",
 )
 def leml_against_wsabie_on_large_data(_: Effort) -> Outcome:
-    """Compare the two methods row by row.
-
-    Paper: Table 4.
-    """
+    """Compare the two methods row by row."""
     gain = printed.gains(printed.load(4).assign(loss=""), "WSABIE")
     wiki = gain.xs("wiki", level="dataset")
     small = wiki.xs(250.0, level="rank").drop(index="seconds", level="metric")
@@ -287,10 +269,7 @@ def leml_against_wsabie_on_large_data(_: Effort) -> Outcome:
     refuted_by="Leads of the same size.",
 )
 def cplst_dips_where_features_abound(_: Effort) -> Outcome:
-    """Compare LEML's lead over CPLST on autofood and compphys with that on the other two.
-
-    Paper: Section 5.1.
-    """
+    """Compare LEML's lead over CPLST on autofood and compphys with that on the other two."""
     frame = printed.only(printed.load(6, 7, 8, 10), loss="squared")
     gain = printed.gains(frame, "CPLST")
     dips = gain.index.get_level_values("dataset").isin(["autofood", "compphys"])
@@ -338,10 +317,7 @@ def largest_z(gain: pd.Series) -> pd.Series:
     anchor="092579abd3d3",
 )
 def leads_that_cannot_be_significant(_: Effort) -> Outcome:
-    """Find the rows in which LEML's lead in top-1 is too few test points for any paired test.
-
-    Paper: Section 1.
-    """
+    """Find the rows in which LEML's lead in top-1 is too few test points for any paired test."""
     frame = printed.only(printed.load(6), loss="squared")
     gain = pd.concat([printed.gains(frame, "BCS"), printed.gains(frame, "CPLST")])
     gain = pd.concat([gain, against_wsabie(printed.load(6), "squared")])
@@ -379,10 +355,7 @@ def leads_that_cannot_be_significant(_: Effort) -> Outcome:
     anchor="0f48c1188c3d",
 )
 def leml_outperforms_regression_on_bibtex(_: Effort) -> Outcome:
-    """Compare LEML with CPLST at k = L, which is BR by least squares without a penalty.
-
-    Paper: Section 5.1.
-    """
+    """Compare LEML with CPLST at k = L, which is BR by least squares without a penalty."""
     ahead = lead_over_regression() > 0
     bibtex = ahead.xs("bibtex", level="dataset")
     counts = bibtex.groupby(level="metric").sum()
@@ -426,10 +399,7 @@ def lead_over_regression() -> pd.Series:
     anchor="0f48c1188c3d",
 )
 def leml_is_competitive_with_regression(_: Effort) -> Outcome:
-    """Compare LEML at a fifth of the dimensions with least squares at all of them.
-
-    Paper: Section 5.1.
-    """
+    """Compare LEML at a fifth of the dimensions with least squares at all of them."""
     lead = lead_over_regression()
     least = lead[lead.index.get_level_values("ratio") == 0.2]
     others = least.drop(index="bibtex", level="dataset")
@@ -455,10 +425,7 @@ def leml_is_competitive_with_regression(_: Effort) -> Outcome:
     refuted_by="A ratio below five, or an accuracy at which WSABIE is ahead.",
 )
 def times_on_nus_wide(_: Effort) -> Outcome:
-    """Divide the times on nus-wide and compare what they buy.
-
-    Paper: Table 4.
-    """
+    """Divide the times on nus-wide and compare what they buy."""
     rows = printed.only(printed.load(4), dataset="nus-wide")
     times = printed.spread(printed.only(rows, metric="seconds"), ["rank"], "method")
     gain = printed.gains(rows.assign(loss=""), "WSABIE").drop(index="seconds", level="metric")

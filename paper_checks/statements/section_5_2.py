@@ -95,10 +95,7 @@ def _best_of_rank(problem: Problem, penalty: float, W: Array, H: Array) -> float
     anchor="05d1a087f7d9",
 )
 def leml_outperforms_bcs_and_br(_: Effort) -> Outcome:
-    """Compare LEML with the two methods that can be meant, and with itself.
-
-    Paper: Section 5.2.
-    """
+    """Compare LEML with the two methods that can be meant, and with itself."""
     frame = printed.load(5)
     first, second = printed.QUOTED["rivals in Table 5"].written[1:]
     return Outcome.of(
@@ -130,10 +127,7 @@ def leml_outperforms_bcs_and_br(_: Effort) -> Outcome:
     anchor="c4584f21cc33",
 )
 def leml_against_br_depends_on_the_loss(_: Effort) -> Outcome:
-    """Count where LEML is ahead of BR, by loss.
-
-    Paper: Section 5.2.
-    """
+    """Count where LEML is ahead of BR, by loss."""
     ahead = printed.gains(printed.missing_label_tables(), "BR") > 0
     wins = ahead.groupby(level=["table", "loss"]).sum()
     bibtex = ahead.xs("bibtex", level="dataset").groupby(level=["table", "loss"]).sum()
@@ -180,10 +174,7 @@ def bibtex_gains(**wanted: object) -> pd.Series:
     anchor="2b87f482cca4",
 )
 def leml_at_every_observed_share(_: Effort) -> Outcome:
-    """Compare LEML with BR and BCS on bibtex as fewer labels are seen.
-
-    Paper: Section 5.2.
-    """
+    """Compare LEML with BR and BCS on bibtex as fewer labels are seen."""
     gain = bibtex_gains(ratio=0.4)
     share = gain.index.get_level_values("observed")
     few, many = gain[share < 0.2], gain[share >= 0.2]
@@ -207,10 +198,7 @@ def leml_at_every_observed_share(_: Effort) -> Outcome:
     refuted_by="A comparison lost.",
 )
 def leml_at_every_ratio(_: Effort) -> Outcome:
-    """Compare LEML with BR and BCS on bibtex at 20 % of the labels seen.
-
-    Paper: Section 5.2.
-    """
+    """Compare LEML with BR and BCS on bibtex at 20 % of the labels seen."""
     gain = bibtex_gains(observed=0.2)
     return Outcome.of(
         SUPPORTS.count("ahead, of 30", (gain > 0).sum(), 30), CONTROL.count("of", len(gain), 30)

@@ -52,10 +52,7 @@ def disagreements(summary: int, *detailed: int) -> pd.DataFrame:
     refuted_by="A number that differs.",
 )
 def table_3_repeats_tables_7_and_10(_: Effort) -> Outcome:
-    """Compare each number of the summary with its source.
-
-    Paper: Table 3.
-    """
+    """Compare each number of the summary with its source."""
     apart = disagreements(3, 7, 10)
     compared = len(printed.load(3))
     return Outcome.of(
@@ -83,10 +80,7 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Outcome:
     anchor="f8fc8f43f160",
 )
 def table_5_repeats_tables_12_14_15(_: Effort) -> Outcome:
-    """Compare each number of the summary with its source, and ask which of two spellings fits.
-
-    Paper: Table 5.
-    """
+    """Compare each number of the summary with its source, and ask which of two spellings fits."""
     apart = disagreements(5, 12, 14, 15)
     cell = frozenset({"5 bibtex 40%@20% BCS squared"})
     summary, detailed = (float(apart[c].sum()) for c in ("value", "value_detailed"))
@@ -123,10 +117,7 @@ def rises_beside() -> tuple[float, float, float]:
     refuted_by="An accuracy that no number of hits gives.",
 )
 def accuracies_are_counts(_: Effort) -> Outcome:
-    """See that each top-K accuracy is a whole number of hits over K n_test.
-
-    Paper: Table 6.
-    """
+    """See that each top-K accuracy is a whole number of hits over K n_test."""
     frame = printed.load(3, 4, 5, 6, 7, 8, 11, 12, 13)
     frame = frame[frame["metric"].str.startswith("top")].reset_index(drop=True)
     kept = frame["metric"].str[-1].astype(int)
@@ -149,10 +140,7 @@ def accuracies_are_counts(_: Effort) -> Outcome:
     refuted_by="A loss that no number of errors gives.",
 )
 def hamming_losses_are_counts(_: Effort) -> Outcome:
-    """See that each Hamming loss is a whole number of errors over L n_test.
-
-    Paper: Table 9.
-    """
+    """See that each Hamming loss is a whole number of errors over L n_test."""
     frame = printed.only(printed.load(5, 9, 14), metric="hamming").reset_index(drop=True)
     units = statistic(frame, "n_test") * statistic(frame, "n_labels")
     missed, chance = off_lattice(frame, units)
@@ -183,10 +171,7 @@ def hits(*tables: int) -> pd.DataFrame:
     refuted_by="Fewer hits among more labels, or more than two for two.",
 )
 def hits_grow_with_k(_: Effort) -> Outcome:
-    """See that two more labels add between no and two hits, and hits never exceed the labels.
-
-    Paper: Table 8.
-    """
+    """See that two more labels add between no and two hits, and hits never exceed the labels."""
     counted = pd.concat([hits(6, 7, 8), hits(11, 12, 13)])
     added = pd.concat([counted[3] - counted[1], counted[5] - counted[3]])
     present = statistic(counted.index.to_frame(), "test_positives")
@@ -210,10 +195,7 @@ def hits_grow_with_k(_: Effort) -> Outcome:
     refuted_by="A series with two values.",
 )
 def binary_relevance_does_not_depend_on_k(_: Effort) -> Outcome:
-    """See that BR, which has no k, is printed alike in the rows of each k.
-
-    Paper: Table 11.
-    """
+    """See that BR, which has no k, is printed alike in the rows of each k."""
     rows = printed.only(printed.missing_label_tables(), method="BR")
     series = rows.groupby(["table", "dataset", "loss", "observed"])["value"].nunique()
     return Outcome.of(
@@ -262,10 +244,7 @@ def marks_of(table: int, misplaced: int) -> Outcome:
     refuted_by="A mark missing or misplaced.",
 )
 def bold_marks_the_best(_: Effort) -> Outcome:
-    """See that bold marks the best of each group, ties included, in the nine tables where it does.
-
-    Paper: Table 3.
-    """
+    """See that bold marks the best of each group, ties included, in nine tables."""
     frame = printed.load(*RIGHTLY_MARKED)
     wrong = len(mismarked(frame))
     return Outcome.of(
@@ -290,10 +269,7 @@ def bold_marks_the_best(_: Effort) -> Outcome:
     anchor="75afe25738b1",
 )
 def bold_marks_of_table_8(_: Effort) -> Outcome:
-    """Find the tie that is marked on one side only.
-
-    Paper: Table 8.
-    """
+    """Find the tie that is marked on one side only."""
     return marks_of(8, misplaced=0)
 
 
@@ -315,10 +291,7 @@ def bold_marks_of_table_8(_: Effort) -> Outcome:
     anchor="0719c287c3b5",
 )
 def bold_marks_of_table_9(_: Effort) -> Outcome:
-    """Find the marked losses that are not the lowest.
-
-    Paper: Table 9.
-    """
+    """Find the marked losses that are not the lowest."""
     return marks_of(9, misplaced=3)
 
 
@@ -341,10 +314,7 @@ def bold_marks_of_table_9(_: Effort) -> Outcome:
     anchor="dcad3f2aec97",
 )
 def bold_marks_of_table_11(_: Effort) -> Outcome:
-    """Find the best accuracies that are not marked.
-
-    Paper: Table 11.
-    """
+    """Find the best accuracies that are not marked."""
     return marks_of(11, misplaced=0)
 
 
@@ -367,8 +337,5 @@ def bold_marks_of_table_11(_: Effort) -> Outcome:
     anchor="aa0626cacf23",
 )
 def bold_marks_of_table_14(_: Effort) -> Outcome:
-    """Find the lowest losses that are not marked.
-
-    Paper: Table 14.
-    """
+    """Find the lowest losses that are not marked."""
     return marks_of(14, misplaced=0)

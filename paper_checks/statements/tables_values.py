@@ -63,10 +63,7 @@ def hamming_ceiling(top_1: pd.Series, empty: pd.Series, n_labels: pd.Series) -> 
     anchor="0719c287c3b5",
 )
 def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
-    """Find the Hamming losses that the top-1 accuracy of the same row rules out.
-
-    Paper: Table 9.
-    """
+    """Find the Hamming losses that the top-1 accuracy of the same row rules out."""
     beside = printed.load(6)[[*printed.KEY, "value"]]
     frame = printed.load(9).merge(beside, on=printed.KEY, suffixes=("", "_top_1"))
     labels = statistic(frame, "n_labels")
@@ -100,10 +97,7 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
     anchor="0269de1065df",
 )
 def hamming_losses_of_predicting_nothing(_: Effort) -> Outcome:
-    """Find the Hamming losses equal, as printed, to that of predicting no label.
-
-    Paper: Table 9.
-    """
+    """Find the Hamming losses equal, as printed, to that of predicting no label."""
     frame = printed.load(9)
     # The mean number of labels is itself rounded to two decimals.
     allowance = frame["half_unit"] + 0.005 / statistic(frame, "n_labels")
@@ -139,10 +133,7 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Outcome:
     anchor="aa0626cacf23",
 )
 def bcs_hamming_losses_of_table_14(_: Effort) -> Outcome:
-    """See BCS's Hamming loss grow with k/L when labels are missing, but fall when none are.
-
-    Paper: Table 14.
-    """
+    """See BCS's Hamming loss grow with k/L when labels are missing, but fall when none are."""
     gain = printed.gains(printed.only(printed.load(14), loss="squared"), "BCS")
     rows = printed.only(printed.load(14), method="BCS").reset_index(drop=True)
     wide = printed.spread(rows, ["dataset", "observed"], "ratio")
@@ -183,8 +174,6 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Outcome:
     """Find AUCs of BCS and CPLST that are equal though the other measures of the row are not.
 
     Chance: the differences of the table near zero, taken as evenly spread over 0.02.
-
-    Paper: Table 10.
     """
     frame = printed.only(printed.full_label_tables(), loss="squared")
     index = ["table", "dataset", "ratio"]
@@ -226,8 +215,6 @@ def squared_and_hinge_coincide_where_features_abound(effort: Effort) -> Outcome:
 
     With many more features than points the ridge fit leaves every margin below one, where the two
     losses have proportional derivatives, so the minimisers agree at twice the penalty.
-
-    Paper: Table 11.
     """
     n_points, n_features, penalty = 30, effort.pick(3000, 9000), 1.0
     X = effort.rng.standard_normal((n_points, n_features)) / np.sqrt(n_features)
@@ -261,10 +248,7 @@ def coinciding() -> pd.Series:
     refuted_by="A total that differs, or an average that no whole total gives.",
 )
 def sizes_of_the_data_sets(_: Effort) -> Outcome:
-    """Compare the splits with the public data sets, and the averages with whole totals.
-
-    Paper: Table 2.
-    """
+    """Compare the splits with the public data sets, and the averages with whole totals."""
     table = printed.statistics()
     pages, labels = printed.QUOTED["sizes of wiki"].numbers
     total = table["n_train"] + table["n_test"]
@@ -306,10 +290,7 @@ def sizes_of_the_data_sets(_: Effort) -> Outcome:
     anchor="f368472eae26",
 )
 def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
-    """See CPLST unchanged once k reaches the rank of the data, up to ties in the ranking.
-
-    Paper: Table 10.
-    """
+    """See CPLST unchanged once k reaches the rank of the data, up to ties in the ranking."""
     table = printed.statistics()
     rank = table[["n_features", "n_train", "n_labels"]].min(axis=1)
     rows = printed.only(printed.full_label_tables(), method="CPLST")
@@ -347,10 +328,7 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
     anchor="f368472eae26",
 )
 def cplst_auc_on_delicious(_: Effort) -> Outcome:
-    """Compare the printed AUCs with how AUC moves from one k/L to the next on the same data set.
-
-    Paper: Table 10.
-    """
+    """Compare the printed AUCs with how AUC moves from one k/L to the next on the same data set."""
     rows = printed.only(printed.load(10), dataset="delicious", method="CPLST")
     auc = rows.set_index("ratio")["value"]
     early, late = (np.diff(DELICIOUS_AUC, axis=1)[:, step].mean() for step in (0, 1))
