@@ -1,6 +1,6 @@
 """What a check is made of: the statement it decorates, the facts it compares, its outcome."""
 
-from paper_checks.checking.facts import Bears, Fact
+from paper_checks.checking.fact import EXACT, PRINTED, Bears, Fact, valid_value
 from paper_checks.checking.statement import (
     CHECKS,
     STATEMENTS,
@@ -14,6 +14,8 @@ from paper_checks.checking.verdict import Verdict
 
 __all__ = [
     "CHECKS",
+    "EXACT",
+    "PRINTED",
     "STATEMENTS",
     "Bears",
     "Effort",
@@ -23,4 +25,5 @@ __all__ = [
     "Statement",
     "Sure",
     "Verdict",
+    "valid_value",
 ]

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from documents import write_document
 from paper_checks.checking.errata import TITLE, compared, errata
-from paper_checks.checking.facts import Fact
+from paper_checks.checking.fact import Fact
 from paper_checks.checking.running import Result, one_thread
 from paper_checks.checking.verdict import Verdict
 

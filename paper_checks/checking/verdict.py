@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from paper_checks.checking.facts import Bears, Fact
+from paper_checks.checking.fact import Bears, Fact
 
 
 class Verdict(Enum):

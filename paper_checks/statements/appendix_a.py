@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from leml_solver import LOSSES
 from leml_solver.algorithms import CGOptions, conjugate_gradient
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Verdict
-from paper_checks.checking.facts import CONTROL, SUPPORTS
+from paper_checks.checking.fact import CONTROL, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, factor_world, vec
 
 Array = NDArray[np.float64]

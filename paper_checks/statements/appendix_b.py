@@ -20,15 +20,7 @@ from leml_theory.measurements.averages import slots
 from leml_theory.rademacher import Estimate, rademacher_averages, spectral_norms
 from leml_theory.risk import minimum_risk, population_risk
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import (
-    CONDITION,
-    CONTROL,
-    MEANT,
-    REFUTES,
-    REPAIRED,
-    SLACK,
-    SUPPORTS,
-)
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.printed import QUOTED
 from paper_checks.worlds.small import (
     Atoms,

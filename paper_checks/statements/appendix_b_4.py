@@ -11,7 +11,7 @@ from scipy.stats import gamma
 from leml_theory.bounds import complexity as bounds
 from leml_theory.rademacher import spectral_norms
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
+from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.small import enumerated, signed_sums
 from simulations import RademacherVectors, UniformLabels
 

@@ -13,7 +13,7 @@ from leml_theory import predictions as sharp
 from leml_theory.rademacher import rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.printed import QUOTED
 from paper_checks.worlds.exact_tails import squared_norm_chance
 from paper_checks.worlds.small import signed_sums

@@ -19,15 +19,7 @@ from leml_theory.bounds import (
     theorem_3,
 )
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import (
-    CONDITION,
-    CONTROL,
-    MEANT,
-    REFUTES,
-    REPAIRED,
-    SLACK,
-    SUPPORTS,
-)
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.statements.claim_7 import (
     CLAIMED_CHANCE,
     chebyshev_chance,

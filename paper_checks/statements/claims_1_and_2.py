@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from leml_solver.algorithms import CPLST, compress, cplst, low_rank_least_squares
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.cplst import cplst_objective, cplst_report, least_squared_error, squared_error
 from paper_checks.worlds.instances import (
     Instance,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leml_theory.rademacher import spectral_norms
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
+from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.exact_tails import (
     largest_count_chance,
     largest_count_tail,

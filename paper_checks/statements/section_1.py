@@ -12,7 +12,7 @@ from leml_solver.algorithms import Counted, FeatureProblem, entries_of
 from leml_theory.measurements.planted import worst_planted
 from paper_checks import printed
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONDITION, REFUTES, REPAIRED, SUPPORTS
+from paper_checks.checking.fact import CONDITION, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_3_costs import tally
 
 ORDERS_OF_MAGNITUDE = 100.0  # the least that the plural can mean

@@ -11,7 +11,7 @@ from leml_solver import AlternatingOptions, Problem, Squared, TraceBall, fit_fac
 from leml_solver.algorithms import low_rank_least_squares
 from paper_checks import printed
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONDITION, MEANT, REFUTES, REPAIRED, SUPPORTS
+from paper_checks.checking.fact import CONDITION, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.worlds.instances import Instance, ordinary
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from leml_solver import LOSSES, AlternatingOptions, FactorResult, TraceBall, fit_factors
 from leml_solver.algorithms import balancing
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONDITION, CONTROL, REFUTES, REPAIRED, SUPPORTS
+from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_2 import soft_threshold
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 from paper_checks.worlds.instances import Instance, ordinary

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import ANSWERS, CONDITION, CONTROL, REFUTES, Fact
+from paper_checks.checking import Effort, Fact, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import ANSWERS, CONDITION, CONTROL, REFUTES
 from paper_checks.cplst import least_squared_error
 from paper_checks.statements.claims_1_and_2 import CLEAR_GAP
 from paper_checks.statements.section_2 import soft_threshold

@@ -13,17 +13,8 @@ from numpy.typing import NDArray
 
 from leml_solver.algorithms import Counted, DenseMatrix, FullSquared
 from paper_checks import printed
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import (
-    CONDITION,
-    CONTROL,
-    EXACT,
-    MEANT,
-    REFUTES,
-    REPAIRED,
-    SLACK,
-    SUPPORTS,
-)
+from paper_checks.checking import EXACT, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.statements.section_3_operations import THOROUGH
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
 

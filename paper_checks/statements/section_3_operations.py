@@ -17,7 +17,7 @@ from leml_solver.algorithms import (
     as_matrix,
 )
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Verdict
-from paper_checks.checking.facts import CONTROL, SUPPORTS
+from paper_checks.checking.fact import CONTROL, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]

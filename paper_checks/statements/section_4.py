@@ -24,17 +24,8 @@ from leml_theory.measurements.minimisers import erm
 from leml_theory.measurements.planted import worst_planted
 from leml_theory.rademacher import Estimate, rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk, prediction_scales, second_moments
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import (
-    CONDITION,
-    CONTROL,
-    MEANT,
-    REFUTES,
-    REPAIRED,
-    SLACK,
-    SUPPORTS,
-    valid_value,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.exact_tails import turned_probability
 from simulations import (
     AllOnes,

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from leml_solver import LOSSES, AlternatingOptions, fit_factors
 from leml_solver.metrics import average_auc, hamming_loss
 from paper_checks import printed
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONDITION, CONTROL, MEANT, PRINTED, REFUTES
+from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES
 
 Array = NDArray[np.float64]
 

@@ -7,15 +7,8 @@ import math
 import pandas as pd
 
 from paper_checks import printed
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import (
-    CONDITION,
-    CONTROL,
-    PRINTED,
-    REFUTES,
-    REPAIRED,
-    SUPPORTS,
-)
+from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.printed import nothing_predicted, statistic
 
 HOUR, DAY = 3600.0, 86400.0

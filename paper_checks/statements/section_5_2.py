@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from leml_solver import Problem
 from paper_checks import printed
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
 
 Array = NDArray[np.float64]

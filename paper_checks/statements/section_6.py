@@ -9,7 +9,7 @@ import numpy as np
 from leml_theory.measurements.planted import fixed_planted, worst_planted
 from leml_theory.rademacher import Estimate
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import ANSWERS
+from paper_checks.checking.fact import ANSWERS
 
 SIZE = 16  # features and labels
 WORST_FROBENIUS = 0.3003  # largest t (1 - t/sqrt(t^2 + 1)), the limit of many features times labels

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leml_solver import LOSSES, Loss
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
+from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_3_operations import updated
 from paper_checks.worlds.factored import FactorWorld, factor_world, vec
 

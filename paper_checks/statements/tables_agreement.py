@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from paper_checks import printed
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import CONTROL, MEANT, PRINTED, REFUTES, SUPPORTS
+from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, SUPPORTS
 from paper_checks.printed import off_lattice, statistic
 
 RIGHTLY_MARKED = (3, 4, 5, 6, 7, 10, 12, 13, 15)

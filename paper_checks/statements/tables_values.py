@@ -7,17 +7,8 @@ import pandas as pd
 
 from leml_solver import Squared, SquaredHinge
 from paper_checks import printed
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import (
-    CONDITION,
-    CONTROL,
-    GUESS,
-    PRINTED,
-    REFUTES,
-    REPAIRED,
-    SLACK,
-    SUPPORTS,
-)
+from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, GUESS, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.printed import nothing_predicted, off_lattice, statistic
 
 IMPOSSIBLE = frozenset({"9 autofood 80% BCS squared", "9 autofood 100% BCS squared"})

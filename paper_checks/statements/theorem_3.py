@@ -26,17 +26,8 @@ from leml_theory.measurements.averages import slots
 from leml_theory.measurements.planted import fixed_planted, outlier
 from leml_theory.rademacher import Estimate, rademacher_average
 from leml_theory.risk import minimum_risk, population_risk
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import (
-    CONDITION,
-    CONTROL,
-    MEANT,
-    REFUTES,
-    REPAIRED,
-    SLACK,
-    SUPPORTS,
-    valid_value,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.exact_tails import sign_sum_mean, turned_probability
 from paper_checks.worlds.small import enumerated
 from simulations import (

@@ -20,16 +20,8 @@ from leml_theory.bounds import (
 from leml_theory.measurements.planted import clipped
 from leml_theory.rademacher import Estimate, rademacher_average, rademacher_averages
 from leml_theory.sweep.rates import Slope, log_log_slope
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import (
-    CONDITION,
-    CONTROL,
-    REFUTES,
-    REPAIRED,
-    SLACK,
-    SUPPORTS,
-    valid_value,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.small import enumerated
 from simulations import (
     AnisotropicGaussian,

@@ -11,16 +11,8 @@ from leml_theory.bounds import Setting, matrix_bernstein, paper_route, theorem_3
 from leml_theory.bounds import complexity as bounds
 from leml_theory.measurements.averages import slots
 from leml_theory.rademacher import Estimate, rademacher_average
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
-from paper_checks.checking.facts import (
-    CONDITION,
-    CONTROL,
-    REFUTES,
-    REPAIRED,
-    SLACK,
-    SUPPORTS,
-    valid_value,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SLACK, SUPPORTS
 from simulations import (
     FeatureLaw,
     IsotropicGaussian,

@@ -11,8 +11,7 @@ from leml_solver import LOSSES
 from leml_theory.bounds import RiskSetting, Setting, expectation_bound, theorem_3
 from leml_theory.rademacher import rademacher_average, spectral_norms
 from leml_theory.risk import population_risk
-from paper_checks.checking import CHECKS, Effort, Verdict
-from paper_checks.checking.facts import valid_value
+from paper_checks.checking import CHECKS, Effort, Verdict, valid_value
 from paper_checks.statements import PAPER, appendix_b, appendix_b_4, lemma_1
 from paper_checks.statements.claim_7 import exact_variance
 from paper_checks.worlds.exact_tails import (
