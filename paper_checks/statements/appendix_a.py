@@ -39,17 +39,12 @@ def conjugate_gradients(effort: Effort) -> Outcome:
         apart.append(np.linalg.norm(vec(S) - printed[steps]) / np.linalg.norm(printed[steps]))
     exact = np.linalg.solve(H, r)
     errors = [np.linalg.norm(s - exact) / np.linalg.norm(exact) for s in printed]
+    reason = "in exact arithmetic dk steps suffice; rounding takes a few more"
     return Outcome.of(
         CONTROL.equal(
             "solver against the printed recursion, worst of steps 1, 2, 4", max(apart), 0.0, 1e-10
         ),
-        SUPPORTS.at_most(
-            "error after dk + 10 steps",
-            errors[-1],
-            0.0,
-            1e-9,
-            "in exact arithmetic dk steps suffice; rounding takes a few more",
-        ),
+        SUPPORTS.at_most("error after dk + 10 steps", errors[-1], 0.0, 1e-9, reason),
         SUPPORTS.at_most(
             "error after dk / 2 steps over that at the start", errors[w.size // 2], 0.5
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.algorithms import CPLST, compress, cplst, low_rank_least_squares
+from leml_solver.algorithms import CPLST, Compression, compress, cplst, low_rank_least_squares
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.cplst import cplst_objective, cplst_report, least_squared_error, squared_error
@@ -104,40 +104,29 @@ def _alternate(data: Instance, rng: np.random.Generator, iterations: int = 60) -
 )
 def when_the_minimiser_is_unique(effort: Effort) -> Outcome:
     """Unique with full column rank and a gap; without either, another minimiser is exhibited."""
-    clear, flat, tie = (
-        shaped(effort.rng, CLEAR_GAP, 2),
-        rank_deficient(effort.rng),
-        tied(effort.rng),
-    )
+    clear, flat = shaped(effort.rng, CLEAR_GAP, 2), rank_deficient(effort.rng)
+    tie = tied(effort.rng)
     Z, flat_Z, tie_Z = (low_rank_least_squares(i.X, i.Y, i.rank) for i in (clear, flat, tie))
     other, flat_other, tie_other = _alternate(clear, effort.rng), moved(flat, flat_Z), turned(tie)
     # sigma_3 / sigma_2 = 1/2: sixty alternations leave an angle of about 2^-120.
-    size = float(np.linalg.norm(Z))
-    thin = float(np.linalg.norm(_thin_svd_predictor(flat)) / np.linalg.norm(flat_Z))
+    size, least = float(np.linalg.norm(Z)), float(np.linalg.norm(flat_Z))
+    flat_move, tie_move = np.linalg.norm(flat_other - flat_Z), np.linalg.norm(tie_other - tie_Z)
+    thin = float(np.linalg.norm(_thin_svd_predictor(flat)))
+    length, far = "the move has length 1", "far above rounding"
     return Outcome.of(
         CONDITION.equal(
             "distance of two minimisers, clear gap", np.linalg.norm(Z - other), 0, 1e-9 * size
         ),
         REFUTES.different(
-            "distance of two minimisers, rank-deficient X",
-            np.linalg.norm(flat_other - flat_Z),
-            0.0,
-            0.1,
-            "the move has length 1",
+            "distance of two minimisers, rank-deficient X", flat_move, 0.0, 0.1, length
         ),
         REFUTES.equal("their squared errors", _error(flat, flat_other), _error(flat, flat_Z), 1e-9),
-        REPAIRED.at_least(
-            "norm above the least", np.linalg.norm(flat_other), np.linalg.norm(flat_Z)
-        ),
-        REFUTES.different(
-            "distance of two minimisers, tie",
-            np.linalg.norm(tie_other - tie_Z),
-            0.0,
-            1e-3,
-            "far above rounding",
-        ),
+        REPAIRED.at_least("norm above the least", np.linalg.norm(flat_other), least),
+        REFUTES.different("distance of two minimisers, tie", tie_move, 0.0, 1e-3, far),
         REFUTES.equal("their squared errors", _error(tie, tie_other), _error(tie, tie_Z), 1e-9),
-        REFUTES.at_least("norm with zero singular values inverted, over the least", thin, 1e6),
+        REFUTES.at_least(
+            "norm with zero singular values inverted, over the least", thin / least, 1e6
+        ),
     )
 
 
@@ -199,15 +188,11 @@ def sum_of_norms(effort: Effort) -> Outcome:
         outside.append(np.linalg.norm(R - U @ (U.T @ R)))
         whole.append(np.linalg.norm(R))
     a, b, c = (np.array(norms) for norms in (inside, outside, whole))
+    plain, squared = ((split_norm(a**p, b**p) / c**p).max() for p in (1, 2))
     return Outcome.of(
-        REFUTES.different(
-            "sum of the two norms over the norm", (split_norm(a, b) / c).max(), 1.0, 1e-3
-        ),
+        REFUTES.different("sum of the two norms over the norm", plain, 1.0, 1e-3),
         MEANT.equal(
-            "sum of squares over |Y - XZ|^2, which the claim minimises",
-            (split_norm(a**2, b**2) / c**2).max(),
-            1.0,
-            1e-13,
+            "sum of squares over |Y - XZ|^2, which the claim minimises", squared, 1.0, 1e-13
         ),
         REPAIRED.equal("spread of the second norm over Z", np.ptp(b) / b[0], 0.0, 1e-12),
     )
@@ -376,13 +361,10 @@ def the_original_centres_the_labels(effort: Effort) -> Outcome:
     off, on = data.Y + 3.0, data.Y - data.Y.mean(axis=0)
     far, near = (cplst_report(data.X, Y, data.rank) for Y in (off, on))
     gained = 1 - far.centred_objective / far.objective
+    reason = "the labels' mean is three deviations"
     return Outcome.of(
         REFUTES.different(
-            "shift of predictions, labels off centre",
-            far.centring_shift,
-            0.0,
-            0.1,
-            "the labels' mean is three deviations",
+            "shift of predictions, labels off centre", far.centring_shift, 0.0, 0.1, reason
         ),
         REFUTES.at_least("share of the squared error that centring saves", gained, 0.1),
         CONDITION.equal("shift of predictions, centred labels", near.centring_shift, 0.0, 1e-12),
@@ -417,35 +399,20 @@ def transposes_in_the_proof(effort: Effort) -> Outcome:
         square.X, square.Y, printed_predictor(problem.V, problem.singular_values, Mk)
     )
     correct = squared_error(square.X, square.Y, problem.predictor(Mk))
-    shape = compress(wide.X, wide.Y)
+    conforms = _conforms(compress(wide.X, wide.Y))
+    pseudo = np.linalg.norm(problem.predictor(problem.M) - np.linalg.pinv(square.X) @ square.Y)
+    turned = np.linalg.norm((P * sigma)[:, :7] @ printed_right_factor(Qt) - problem.M)
+    right = np.linalg.norm((P * sigma) @ Qt - problem.M)
+    size = float(np.linalg.norm(square.Y))
     return Outcome.of(
-        REFUTES.equal(
-            "printed products that conform when rank X < d",
-            _conforms(shape.V, shape.singular_values, shape.M),
-            0,
-            0,
-            "exact",
-        ),
+        REFUTES.equal("printed products that conform when rank X < d", conforms, 0, 0, "exact"),
         REFUTES.different("squared error as printed, over the least", printed / least, 1.0, 1e-6),
         REPAIRED.equal("squared error with V_X, over the least", correct / least, 1.0, 1e-11),
         MEANT.equal(
-            "X^+ as V_X S^-1 U_X^T, a few lines above: its error",
-            np.linalg.norm(problem.predictor(problem.M) - np.linalg.pinv(square.X) @ square.Y),
-            0.0,
-            1e-12 * float(np.linalg.norm(square.Y)),
+            "X^+ as V_X S^-1 U_X^T, a few lines above: its error", pseudo, 0.0, 1e-12 * size
         ),
-        REFUTES.different(
-            "truncated SVD with V_k for its transpose",
-            np.linalg.norm((P * sigma)[:, :7] @ printed_right_factor(Qt) - problem.M),
-            0.0,
-            1e-3,
-        ),
-        REPAIRED.equal(
-            "truncated SVD with the transpose",
-            np.linalg.norm((P * sigma) @ Qt - problem.M),
-            0.0,
-            1e-12 * sigma.sum(),
-        ),
+        REFUTES.different("truncated SVD with V_k for its transpose", turned, 0.0, 1e-3),
+        REPAIRED.equal("truncated SVD with the transpose", right, 0.0, 1e-12 * sigma.sum()),
     )
 
 
@@ -459,10 +426,10 @@ def printed_right_factor(Qt: Array) -> Array:
     return np.asarray(Qt.T)
 
 
-def _conforms(V: Array, sigma: Array, M: Array) -> int:
-    """Return 1 if the printed product can be formed."""
+def _conforms(problem: Compression) -> bool:
+    """Return whether the printed product can be formed."""
     try:
-        printed_predictor(V, sigma, M)
+        printed_predictor(problem.V, problem.singular_values, problem.M)
     except ValueError:
-        return 0
-    return 1
+        return False
+    return True

@@ -150,21 +150,16 @@ def announced_rate(effort: Effort) -> Outcome:
         for row in (square, wide)
     ]
     first, second = theorem_4_terms(n, 10**4, radius=1.0, delta=0.05)
-    reason = "five standard errors"
     room = max(errors[0] / 2, errors[1] * (8 / 2048) ** 0.5)
+    reason = "five standard errors"
+    both = "excess risk over (1/sqrt(L) + 1/sqrt(d))/sqrt(n), the larger of both"
     return Outcome.of(
         REFUTES.at_least(
             "excess risk times sqrt(nL), d = 8, L = 2048", scaled[1], 3.0, errors[1], reason
         ),
         SUPPORTS.at_most("the same at L = d = 8", scaled[0], 1.2, errors[0], reason),
         REFUTES.at_least("second over first term of Theorem 4, L = 10^4", second / first, 100.0),
-        REPAIRED.at_most(
-            "excess risk over (1/sqrt(L) + 1/sqrt(d))/sqrt(n), the larger of both",
-            max(corrected),
-            0.5,
-            room,
-            reason,
-        ),
+        REPAIRED.at_most(both, max(corrected), 0.5, room, reason),
     )
 
 

@@ -18,7 +18,7 @@ from paper_checks.worlds.instances import Instance, ordinary
 Array = NDArray[np.float64]
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
-CONVERGED = "alternating minimisation to its rounding limit"
+LIMIT = "alternating minimisation to its rounding limit"
 
 
 @Statement(
@@ -85,26 +85,16 @@ def factored_equals_convex(effort: Effort) -> Outcome:
     found, few = (_fit(data, rank, 3.0) for rank in (7, 2))
     convex = _proximal_gradient(data, 3.0)
     value = _convex_value(data, convex, 3.0)
-    norm = TraceBall(1.0).norm(few.W @ few.H.T)
+    ratio = half_squares(few.W, few.H) / TraceBall(1.0).norm(few.W @ few.H.T)
     gap = found.certificate.gap if found.certificate else np.inf
     return Outcome.of(
         SUPPORTS.equal(
-            "factored minimum against the convex one",
-            found.objective,
-            value,
-            1e-8 * value,
-            CONVERGED,
+            "factored minimum against the convex one", found.objective, value, 1e-8 * value, LIMIT
         ),
-        SUPPORTS.at_most("certified gap", gap, 0.0, 1e-6 * value, CONVERGED),
-        SUPPORTS.equal(
-            "k = 2: penalty over trace norm",
-            half_squares(few.W, few.H) / norm,
-            1.0,
-            1e-7,
-            CONVERGED,
-        ),
+        SUPPORTS.at_most("certified gap", gap, 0.0, 1e-6 * value, LIMIT),
+        SUPPORTS.equal("k = 2: penalty over trace norm", ratio, 1.0, 1e-7, LIMIT),
         SUPPORTS.at_least(
-            "k = 2: minimum over the convex one", few.objective / value, 1.0, 1e-9, CONVERGED
+            "k = 2: minimum over the convex one", few.objective / value, 1.0, 1e-9, LIMIT
         ),
     )
 
@@ -189,16 +179,12 @@ def ends_at_a_stationary_point(effort: Effort) -> Outcome:
         )
         left.append(_gradient_norm(replace(world, W=end.W, H=end.H)) / _gradient_norm(world))
     A = factor_world(effort.rng, SQUARED).X @ effort.rng.standard_normal((7, 1)) @ np.ones((1, 2))
-    curvatures = np.linalg.eigvalsh(A.T @ A)
+    least, largest = np.linalg.eigvalsh(A.T @ A)
+    flatness = least / largest
     return Outcome.of(
-        SUPPORTS.equal(
-            "gradient at the end over that at the start", max(left), 0.0, 1e-5, CONVERGED
-        ),
+        SUPPORTS.equal("gradient at the end over that at the start", max(left), 0.0, 1e-5, LIMIT),
         CONTROL.equal(
-            "penalty 0, dependent columns of W: least curvature over largest",
-            curvatures[0] / curvatures[1],
-            0.0,
-            1e-12,
+            "penalty 0, dependent columns of W: least curvature over largest", flatness, 0.0, 1e-12
         ),
     )
 
@@ -232,19 +218,14 @@ def _gradient_norm(world: FactorWorld) -> float:
 def kernel_remark(effort: Effort) -> Outcome:
     """The trace norm of coefficients gives another problem than the linear one, unless K = I."""
     data = ordinary(effort.rng, n=20, d=5, n_labels=4)
-    literal, corrected = (_kernel_change(data, power) for power in (1.0, 0.5))
     rows = Instance("orthonormal rows", np.linalg.qr(data.X[:5].T)[0].T, data.Y[:5], 3)
+    literal, corrected = (_kernel_change(data, power) for power in (1.0, 0.5))
+    same = _kernel_change(rows, 1.0)
     reason = "two fits to their rounding limits"
     return Outcome.of(
         REFUTES.at_least("change of predictions with |Z|_tr on coefficients", literal, 0.05),
         REPAIRED.equal("change of predictions with |K^(1/2) Z|_tr", corrected, 0.0, 1e-5, reason),
-        CONDITION.equal(
-            "change with |Z|_tr where K is the identity",
-            _kernel_change(rows, 1.0),
-            0.0,
-            1e-5,
-            reason,
-        ),
+        CONDITION.equal("change with |Z|_tr where K is the identity", same, 0.0, 1e-5, reason),
     )
 
 

@@ -68,12 +68,9 @@ def leml_beats_predicting_nothing(_: Effort) -> Outcome:
     missing = missing.assign(worse=worse_than_nothing(missing))
     other = full[full["loss"].ne("squared") & full["dataset"].isin(["bibtex", "delicious"])]
     bibtex = printed.only(missing, dataset="bibtex").groupby("loss")["worse"].sum()
+    squared = printed.only(full, loss="squared")["worse"].sum()
     return Outcome.of(
-        CONDITION.count(
-            "squared loss, all labels: worse, of 20",
-            full[full["loss"] == "squared"]["worse"].sum(),
-            0,
-        ),
+        CONDITION.count("squared loss, all labels: worse, of 20", squared, 0),
         REFUTES.count("other losses on bibtex, delicious: worse, of 20", other["worse"].sum(), 19),
         REFUTES.count("bibtex, missing labels, squared: worse, of 12", bibtex["squared"], 3),
         REFUTES.count("logistic, of 12", bibtex["logistic"], 6),
@@ -237,14 +234,11 @@ def leml_against_wsabie_on_large_data(_: Effort) -> Outcome:
     """Compare the two methods row by row."""
     gain = printed.gains(printed.load(4).assign(loss=""), "WSABIE")
     wiki = gain.xs("wiki", level="dataset")
+    others = gain.drop(index="wiki", level="dataset")
     small = wiki.xs(250.0, level="rank").drop(index="seconds", level="metric")
     reason = "points of accuracy; 'similar'"
     return Outcome.of(
-        SUPPORTS.count(
-            "eurlex, nus-wide: ahead, of 16",
-            (gain.drop(index="wiki", level="dataset") > 0).sum(),
-            16,
-        ),
+        SUPPORTS.count("eurlex, nus-wide: ahead, of 16", (others > 0).sum(), 16),
         SUPPORTS.at_most("wiki, k = 250: largest difference", abs(small).max(), 1, 0.0, reason),
         CONTROL.count("wiki, k = 250: behind (top-3)", (small < 0).sum(), 1),
         SUPPORTS.count("wiki, k = 500: ahead, of 4", (wiki.xs(500.0, level="rank") > 0).sum(), 4),
@@ -316,13 +310,10 @@ def leads_that_cannot_be_significant(_: Effort) -> Outcome:
     gain = pd.concat([gain, against_wsabie(printed.load(6), "squared")])
     least = gain.groupby(level=list(range(gain.index.nlevels)), dropna=False).min()
     bound = largest_z(least)
+    significant = ((bound >= SIGNIFICANT) & (least > 0)).sum()
     return Outcome.of(
         *REFUTES.cells("never significant", named(least[bound < SIGNIFICANT]), NEVER_SIGNIFICANT),
-        CONDITION.count(
-            "rows in which a lead could be significant, of 20",
-            ((bound >= SIGNIFICANT) & (least > 0)).sum(),
-            14,
-        ),
+        CONDITION.count("rows in which a lead could be significant, of 20", significant, 14),
         CONTROL.count("rows", len(least), 20),
     )
 

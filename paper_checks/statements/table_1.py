@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import LOSSES, Loss
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Bears, Effort, Fact, Kind, Outcome, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
-from paper_checks.statements.section_3_operations import updated
+from paper_checks.statements.section_3_operations import NEWTON, updated
 from paper_checks.worlds.factored import FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]
@@ -82,6 +82,11 @@ def _worst(found: Array, exact: Array) -> float:
     return float(np.abs(found - exact).max())
 
 
+def _right(bears: Bears, name: str, found: Array, exact: Array, tolerance: float = 1e-14) -> Fact:
+    """Expect a formula to agree with the differences at every point."""
+    return bears.equal(name, _worst(found, exact), 0.0, tolerance, PRECISE)
+
+
 def _ours(loss: Loss, a: Array, b: Array) -> tuple[Array, Array]:
     """Return both derivatives as `leml_solver` computes them."""
     return loss.derivative(a, b), loss.second_derivative(a, b)
@@ -102,18 +107,10 @@ def squared_row(effort: Effort) -> Outcome:
     exact = differences(squared_value, a, b)
     printed, ours = printed_squared(a, b), _ours(LOSSES["squared"], a, b)
     return Outcome.of(
-        SUPPORTS.equal(
-            "error of the printed first derivative", _worst(printed[0], exact[0]), 0, 1e-14, PRECISE
-        ),
-        SUPPORTS.equal(
-            "error of the printed second derivative",
-            _worst(printed[1], exact[1]),
-            0,
-            1e-14,
-            PRECISE,
-        ),
-        CONTROL.equal("error of ours, first", _worst(ours[0], exact[0]), 0, 1e-14, PRECISE),
-        CONTROL.equal("error of ours, second", _worst(ours[1], exact[1]), 0, 1e-14, PRECISE),
+        _right(SUPPORTS, "error of the printed first derivative", printed[0], exact[0]),
+        _right(SUPPORTS, "error of the printed second derivative", printed[1], exact[1]),
+        _right(CONTROL, "error of ours, first", ours[0], exact[0]),
+        _right(CONTROL, "error of ours, second", ours[1], exact[1]),
     )
 
 
@@ -146,14 +143,8 @@ def logistic_first_derivative(effort: Effort) -> Outcome:
         REFUTES.different(
             "error of the printed derivative", _worst(printed, exact), 0.0, 0.5, PRECISE
         ),
-        MEANT.equal(
-            "error of -a / (1 + exp(ab))",
-            _worst(-a / (1 + np.exp(a * b)), exact),
-            0.0,
-            1e-14,
-            PRECISE,
-        ),
-        CONTROL.equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE),
+        _right(MEANT, "error of -a / (1 + exp(ab))", -a / (1 + np.exp(a * b)), exact),
+        _right(CONTROL, "error of ours", ours, exact),
         REFUTES.at_least("relative error of the gradient it gives", error, 0.1),
     )
 
@@ -197,8 +188,8 @@ def logistic_second_derivative(effort: Effort) -> Outcome:
         REFUTES.different(
             "error of the printed derivative", _worst(printed, exact), 0.0, 0.25, PRECISE
         ),
-        MEANT.equal("error with the sign changed", _worst(-printed, exact), 0.0, 1e-14, PRECISE),
-        CONTROL.equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE),
+        _right(MEANT, "error with the sign changed", -printed, exact),
+        _right(CONTROL, "error of ours", ours, exact),
         REFUTES.at_most("least eigenvalue of the Hessian it gives, no penalty", lowest, -0.05),
         REPAIRED.at_least("least eigenvalue of ours", least, world.penalty, 1e-10, "rounding"),
     )
@@ -221,34 +212,20 @@ def squared_hinge_row(effort: Effort) -> Outcome:
     exact = differences(squared_hinge_value, a, b)
     printed, ours = printed_squared_hinge(a, b), _ours(LOSSES["squared_hinge"], a, b)
     a2, b2 = _points(effort, (-2.0, 2.0))
-    general = differences(squared_hinge_value, a2, b2)[1]
+    general, wrong = differences(squared_hinge_value, a2, b2)[1], printed_squared_hinge(a2, b2)[1]
     return Outcome.of(
-        SUPPORTS.equal(
-            "error of the printed first derivative", _worst(printed[0], exact[0]), 0, 1e-14, PRECISE
-        ),
-        SUPPORTS.equal(
-            "error of the printed second derivative",
-            _worst(printed[1], exact[1]),
-            0,
-            1e-13,
-            PRECISE,
-        ),
-        CONTROL.equal("error of ours, first", _worst(ours[0], exact[0]), 0, 1e-14, PRECISE),
-        CONTROL.equal("error of ours, second", _worst(ours[1], exact[1]), 0, 1e-13, PRECISE),
+        _right(SUPPORTS, "error of the printed first derivative", printed[0], exact[0]),
+        _right(SUPPORTS, "error of the printed second derivative", printed[1], exact[1], 1e-13),
+        _right(CONTROL, "error of ours, first", ours[0], exact[0]),
+        _right(CONTROL, "error of ours, second", ours[1], exact[1], 1e-13),
         CONTROL.different(
             "error of the second derivative for labels -2 and +2",
-            _worst(printed_squared_hinge(a2, b2)[1], general),
+            _worst(wrong, general),
             0.0,
             1.0,
             PRECISE,
         ),
-        CONTROL.equal(
-            "the same with 2 a^2",
-            _worst(a2**2 * printed_squared_hinge(a2, b2)[1], general),
-            0.0,
-            1e-13,
-            PRECISE,
-        ),
+        _right(CONTROL, "the same with 2 a^2", a2**2 * wrong, general, 1e-13),
     )
 
 
@@ -268,30 +245,15 @@ def newton_across_the_kink(effort: Effort) -> Outcome:
     world = _at_the_kink(factor_world(effort.rng, LOSSES["squared_hinge"], share=1.1))
     w = vec(world.W)
     ends = [generalised_newton(world, w, at_kink) for at_kink in (0.0, 1.0, 2.0)]
-    slopes = [np.linalg.norm(world.gradient(end)) for end in ends]
+    slope = max(np.linalg.norm(world.gradient(end)) for end in ends)
     bends = [np.linalg.norm(_kinked_hessian(world, w, at_kink)) for at_kink in (0.0, 2.0)]
-    solver = world.value(vec(updated(world, "W").W))
-    size = float(np.linalg.norm(ends[0]))
+    left = slope / np.linalg.norm(world.gradient(0 * w))
+    apart = np.linalg.norm(ends[0] - ends[2]) / float(np.linalg.norm(ends[0]))
+    solver = world.value(vec(updated(world, "W").W)) / world.value(ends[0])
     return Outcome.of(
-        SUPPORTS.equal(
-            "worst gradient at the end over that at w = 0",
-            max(slopes) / np.linalg.norm(world.gradient(0 * w)),
-            0.0,
-            1e-10,
-        ),
-        SUPPORTS.equal(
-            "distance of the ends for 0 and 2 at the kink",
-            np.linalg.norm(ends[0] - ends[2]) / size,
-            0.0,
-            1e-9,
-        ),
-        SUPPORTS.equal(
-            "objective at the solver's end over the least",
-            solver / world.value(ends[0]),
-            1.0,
-            1e-2,
-            "trust-region stopping rule",
-        ),
+        SUPPORTS.equal("worst gradient at the end over that at w = 0", left, 0.0, 1e-10),
+        SUPPORTS.equal("distance of the ends for 0 and 2 at the kink", apart, 0.0, 1e-9),
+        SUPPORTS.equal("objective at the solver's end over the least", solver, 1.0, 1e-2, NEWTON),
         CONTROL.at_least("Hessian at the kink, 2 over 0", bends[1] / bends[0], 2.0),
     )
 

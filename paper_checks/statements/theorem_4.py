@@ -226,6 +226,7 @@ def fewer_points_than_labels(effort: Effort) -> Outcome:
         scaled_average(large, n, effort.pick(60, 100), effort.rng)
         for n in (large, math.ceil(large * math.log(large)))
     )
+    root = math.sqrt(fullest_label(10**6, effort.rng))
     return Outcome.of(
         REFUTES.at_least(
             "average at n = 1 over the paper's bound", _norm(x) / paper_route(one).value, 1.05
@@ -235,9 +236,7 @@ def fewer_points_than_labels(effort: Effort) -> Outcome:
         REFUTES.mean_above("n = L, larger L against L = 32", square, small.value + 0.05),
         # |V| is at least the norm of its fullest column, sqrt(n_l) when d is large.
         REFUTES.at_least(
-            "root of the fullest label's count, n = L = 10^6",
-            math.sqrt(fullest_label(10**6, effort.rng)),
-            1.25 * many.value,
+            "root of the fullest label's count, n = L = 10^6", root, 1.25 * many.value
         ),
         CONDITION.mean_below("n = L log L, times sqrt(nL)", enough, 2.2),
         CONDITION.mean_below("n = 64 L, times sqrt(nL)", many, 2.1),
