@@ -19,24 +19,6 @@ from leml_solver.readers import Dataset
 from leml_theory.runs.cells import Cell
 from paper_checks import printed
 
-__all__ = [
-    "EXTRA",
-    "LARGE",
-    "METHODS",
-    "TABLES",
-    "Method",
-    "Plan",
-    "Request",
-    "Row",
-    "Task",
-    "chosen_datasets",
-    "loaded",
-    "make_plan",
-    "paper_values",
-    "rank_of",
-    "rows_of",
-]
-
 KIND = "reproduce"
 SPLIT_CHECK = ("xmlrepo", "random")  # other splits of delicious, for CPLST in Table 10
 SPLIT_RATIOS = (0.2, 0.4, 0.6)

@@ -336,7 +336,7 @@ def claimed_squares(n: int, s: int) -> float:
     how="The sum for s = 1 to 64, and the largest change by one point.",
     refuted_by="A sum above 2 s^2/n.",
 )
-def several_labels_perturbed(effort: Effort) -> Outcome:  # noqa: ARG001
+def several_labels_perturbed(_: Effort) -> Outcome:
     """(s^2 + s)/n <= 2 s^2/n, with equality at s = 1; by blocks s^2/n."""
     n, sizes = 50, range(1, 65)
     ratios = [squared_perturbations(n, s) / claimed_squares(n, s) for s in sizes]
@@ -390,8 +390,9 @@ def supremum_of_a_sum(effort: Effort) -> Outcome:
     cell = {"law": "rademacher", "d": 16, "L": 16, "n": 64, "draws": effort.pick(60, 400)}
     one = slots({**cell, "labels": "signs", "s": 1}, effort.rng)[0]
     same, apart = (
-        _estimate(slots({**cell, "labels": labels, "s": 16}, effort.rng)[0])
+        Estimate(row["value"], row["stderr"], row["draws"])
         for labels in ("all-ones", "signs")
+        for row in slots({**cell, "labels": labels, "s": 16}, effort.rng)[:1]
     )
     return Outcome.of(
         SUPPORTS.mean_at_most("equal labels, s = 16 against s = 1", same, one["value"]),
@@ -399,10 +400,6 @@ def supremum_of_a_sum(effort: Effort) -> Outcome:
         SLACK.at_least("factor lost, equal labels", one["value"] / same.value, 1.5),
         SLACK.at_least("factor lost, independent labels", one["value"] / apart.value, 3.5),
     )
-
-
-def _estimate(row: dict[str, float]) -> Estimate:
-    return Estimate(row["value"], row["stderr"], int(row["draws"]))
 
 
 @Statement(

@@ -84,7 +84,7 @@ def moment_envelope(p: int) -> float:
     how="Envelope of all moments up to 200 from the exponential moment, Vershynin's definition.",
     refuted_by="An envelope above one.",
 )
-def sub_gaussian_norm(effort: Effort) -> Outcome:  # noqa: ARG001
+def sub_gaussian_norm(_: Effort) -> Outcome:
     """By moments, as Vershynin defines it, the psi_2 norm is at most 1; by E exp it is 1.63."""
     envelope = [moment_envelope(p) for p in range(1, 201)]
     orlicz = math.sqrt(8 / 3)  # E exp(g^2/K^2) = (1 - 2/K^2)^(-1/2) = 2
@@ -123,7 +123,7 @@ def moment_series(u: float) -> float:
     how="The constant derived again from the moment series; exact gamma tails beside the bound.",
     refuted_by="A tail above the bound, or a series above the Gaussian form it is replaced by.",
 )
-def bernstein(effort: Effort) -> Outcome:  # noqa: ARG001
+def bernstein(_: Effort) -> Outcome:
     """Theorem 5 holds with c1 = 1/(8 e^2); K = 4 makes it 1/(128 e^2)."""
     grid = np.linspace(1e-4, 1 / (2 * math.e), 200)
     series = max(moment_series(u) / (2 * math.e**2 * u * u) for u in grid)
@@ -163,7 +163,7 @@ def squared_projection(d: int, count: int, n: int, share: float) -> float:
     how="Exact second moment by enumeration; envelope of the moments of the square.",
     refuted_by="A second moment or an envelope above the claim.",
 )
-def sub_exponential_norm(effort: Effort) -> Outcome:  # noqa: ARG001
+def sub_exponential_norm(_: Effort) -> Outcome:
     """E Z_l^2 <= sigma_1/eta^2, and the centred squares have psi_1 norm at most 4."""
     d, n, share = 3, 4, 0.5
     V, chances, counts = signed_sums(RademacherVectors(d), UniformLabels(1), n)
@@ -184,7 +184,7 @@ def sub_exponential_norm(effort: Effort) -> Outcome:  # noqa: ARG001
         SUPPORTS.at_most("psi_1 norm of Z^2, any law, at most 2", envelope, 2.0),
         SUPPORTS.at_most("twice that, centred, at most 4", 2 * envelope, 4.0),
         CONTROL.equal("psi_1 norm of g^2", gaussian, 1.0, 1e-9),
-        CONTROL.equal("label counts in the enumeration", float(counts.max()), n, 0),
+        CONTROL.equal("label counts in the enumeration", counts.max(), n, 0),
     )
 
 
@@ -232,10 +232,8 @@ def net_argument(effort: Effort) -> Outcome:
     largest = 1 / column_scale(1.0, 1.0, 1) ** 2
     return Outcome.of(
         MEANT.equal("sum of <A_l, v>^2 is |A^T v|^2", _sum_of_squares(A[0], v), columns, 1e-12),
-        REFUTES.different(
-            "against the printed |A v|^2", float(np.square(A[0] @ v).sum()), columns, 1e-6
-        ),
-        REFUTES.at_least("chance (one) against 'at most' 0.99", float(largest <= 1 + eps), 0.995),
+        REFUTES.different("against the printed |A v|^2", np.square(A[0] @ v).sum(), columns, 1e-6),
+        REFUTES.at_least("chance (one) against 'at most' 0.99", largest <= 1 + eps, 0.995),
         SUPPORTS.at_most("points of a 1/4-net of the circle", net.shape[1], net_bound(2, 0.25)),
         CONTROL.equal("9^d", net_bound(2, 0.25), 81.0, 1e-9),
         SUPPORTS.at_most(
@@ -283,7 +281,7 @@ def bare_last_step(d: int, n_labels: int, ratio: float) -> float:
     where="Appendix B.4, paragraph 16, sentence 1",
     anchor="f51cfd29bc96",
 )
-def where_d_and_labels_meet(effort: Effort) -> Outcome:  # noqa: ARG001
+def where_d_and_labels_meet(_: Effort) -> Outcome:
     """Enough is d >= L; with the constants kept L <= c2 d = 2078 d is, in both steps."""
     ratios = (0.01, 0.5, 1.0)
     sizes = (1, 10, 1000)
@@ -331,5 +329,5 @@ def tail_integral(effort: Effort) -> Outcome:
         REFUTES.different("E[Y] against the integral of its tail", mean, positive, 1.0),
         REPAIRED.at_most("E[Y] against the integral", mean, positive),
         MEANT.at_most("integral against 1/c1", positive, 1 / bounds.BERNSTEIN_CONSTANT),
-        CONTROL.equal("E|A|_F^2", float(chances @ np.square(V).sum(axis=(1, 2))), n, 1e-12),
+        CONTROL.equal("E|A|_F^2", chances @ np.square(V).sum(axis=(1, 2)), n, 1e-12),
     )

@@ -111,7 +111,7 @@ def when_the_minimiser_is_unique(effort: Effort) -> Outcome:
     # sigma_3 / sigma_2 = 1/2: sixty alternations leave an angle of about 2^-120.
     size, least = float(np.linalg.norm(Z)), float(np.linalg.norm(flat_Z))
     flat_move, tie_move = np.linalg.norm(flat_other - flat_Z), np.linalg.norm(tie_other - tie_Z)
-    thin = float(np.linalg.norm(_thin_svd_predictor(flat)))
+    thin = float(np.linalg.norm(_thin_svd_predictor(flat)) / least)
     length, far = "the move has length 1", "far above rounding"
     return Outcome.of(
         CONDITION.equal(
@@ -124,9 +124,7 @@ def when_the_minimiser_is_unique(effort: Effort) -> Outcome:
         REPAIRED.at_least("norm above the least", np.linalg.norm(flat_other), least),
         REFUTES.different("distance of two minimisers, tie", tie_move, 0.0, 1e-3, far),
         REFUTES.equal("their squared errors", _error(tie, tie_other), _error(tie, tie_Z), 1e-9),
-        REFUTES.at_least(
-            "norm with zero singular values inverted, over the least", thin / least, 1e6
-        ),
+        REFUTES.at_least("norm with zero singular values inverted, over the least", thin, 1e6),
     )
 
 

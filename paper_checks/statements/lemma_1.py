@@ -62,7 +62,7 @@ LABEL_LAWS = {
     where="Appendix B.4, line 2 of the formulas",
     anchor="2dfab6788a75",
 )
-def event_names(effort: Effort) -> Outcome:  # noqa: ARG001
+def event_names(_: Effort) -> Outcome:
     """The law of total expectation needs one event and its complement; E_min is neither.
 
     E_min is taken for the event that its name suggests, every label seen at least half as often
@@ -82,7 +82,7 @@ def event_names(effort: Effort) -> Outcome:  # noqa: ARG001
         REFUTES.different(
             "with P[E_min] as printed", inside * other + outside * (1 - share), whole, 0.1
         ),
-        CONTROL.equal("p as the smallest p_l", float(probabilities.min()), probabilities[-1], 0),
+        CONTROL.equal("p as the smallest p_l", probabilities.min(), probabilities[-1], 0),
         note="Also: the index under min is l, and the root is that of a number, not of a norm.",
     )
 
@@ -113,7 +113,7 @@ def probability_of_the_event(n: int) -> float:
     where="Appendix B.4, paragraph 2, sentence 1",
     anchor="849bfb517362",
 )
-def doubled_probability(effort: Effort) -> Outcome:  # noqa: ARG001
+def doubled_probability(_: Effort) -> Outcome:
     """P[E_max] >= 1 - delta is true or false, never 'with probability 1 - delta'."""
     delta = 0.1
     n = paper_points(np.full(5, 0.2), delta)
@@ -208,8 +208,6 @@ def conditioning(effort: Effort) -> Outcome:
         SUPPORTS.at_most("E[|V|_2^2 | l], largest over l", max(given[0]), n, 1e-12, "rounding"),
         CONTROL.equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12),
         CONTROL.equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12),
-        SUPPORTS.at_most(
-            "E|V|_2^2 against the bound by conditioning", float(chances @ squares), bound
-        ),
-        CONTROL.at_least("chance of the complement", float(chances @ ~often), 1e-3),
+        SUPPORTS.at_most("E|V|_2^2 against the bound by conditioning", chances @ squares, bound),
+        CONTROL.at_least("chance of the complement", chances @ ~often, 1e-3),
     )

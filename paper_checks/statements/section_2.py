@@ -36,7 +36,7 @@ TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.fl
     where="Section 2, paragraph 1, sentence 3",
     anchor="517c0c59e5f2",
 )
-def label_index(effort: Effort) -> Outcome:  # noqa: ARG001
+def label_index(_: Effort) -> Outcome:
     """The words speak of an index that the sentence does not bind."""
     binding, formula, words = printed.QUOTED["index of a label"].written
     bound, spoken, used = binding[0], words[0], formula.partition("^")[2][0]

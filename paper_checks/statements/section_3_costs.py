@@ -387,7 +387,7 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
     where="Section 3.2, paragraph 6, sentence 2",
     anchor="6084fcb05a5c",
 )
-def gain_of_parallel_products(effort: Effort) -> Outcome:  # noqa: ARG001
+def gain_of_parallel_products(_: Effort) -> Outcome:
     """Step 2 of Algorithm 1 is no product of matrices, and with many labels it is much of it."""
     sizes = printed.statistics()
     n_labels, nonzeros, positives = (

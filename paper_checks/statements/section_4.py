@@ -138,12 +138,10 @@ def rank_constraint_and_complexity(effort: Effort) -> Outcome:
         REPAIRED.equal(
             "rank of the maximiser over the trace ball", np.linalg.matrix_rank(best), 1, 0
         ),
-        REPAIRED.equal("value at it against radius |V|", float(np.sum(best * V)), whole, 1e-11),
+        REPAIRED.equal("value at it against radius |V|", np.sum(best * V), whole, 1e-11),
         CONTROL.equal("its trace norm", ball.norm(best), radius, 1e-11),
         CONDITION.at_most("largest value at random Z of rank 1 to 6", max(trials), whole),
-        REFUTES.at_least(
-            "rank one, radius forgotten: 1000 Z", float(np.sum(1e3 * best * V)), 10 * whole
-        ),
+        REFUTES.at_least("rank one, radius forgotten: 1000 Z", np.sum(1e3 * best * V), 10 * whole),
         note="The Rademacher average of the trace ball is the same with any rank constraint; the "
         "rank constraint alone leaves the class unbounded.",
     )
@@ -335,7 +333,7 @@ def _power(S: Array, Z: Array) -> float:
     where="Appendix B, paragraph 3, sentence 1",
     anchor="10d14bfb3fdb",
 )
-def two_deviations(effort: Effort) -> Outcome:  # noqa: ARG001
+def two_deviations(_: Effort) -> Outcome:
     """One deviation, centred at the best Z, does: half of the complexity term, and it holds.
 
     In one dimension with one label the minimiser is a sign, wrong with a binomial chance, and

@@ -180,7 +180,7 @@ def hits_grow_with_k(_: Effort) -> Outcome:
     return Outcome.of(
         SUPPORTS.at_least("fewest hits added by two labels", added.min(), 0, rounding, reason),
         SUPPORTS.at_most("most hits added by two labels", added.max(), 2, rounding, reason),
-        SUPPORTS.at_most("hits over labels", float((counted[5] / present).max()), 1, 0.01, reason),
+        SUPPORTS.at_most("hits over labels", (counted[5] / present).max(), 1, 0.01, reason),
         CONTROL.count("rows tested", len(counted), 120 + 252),
     )
 

@@ -64,7 +64,7 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
     return Outcome.of(
         *REFUTES.cells("above the ceiling", printed.describe(impossible), IMPOSSIBLE),
         CONTROL.equal("top-1 accuracy beside a loss of 1", least, 81.58, 1e-9, PRINTED),
-        REPAIRED.at_most("ceiling", float(ceiling[impossible.index].max()), 0.9955, 1e-4, PRINTED),
+        REPAIRED.at_most("ceiling", ceiling[impossible.index].max(), 0.9955, 1e-4, PRINTED),
     )
 
 
@@ -216,8 +216,8 @@ def squared_and_hinge_coincide_where_features_abound(effort: Effort) -> Outcome:
     wide = int(same[same.index != "bibtex"].sum())
     return Outcome.of(
         REFUTES.count("autofood, compphys: equal cells of 40", wide, 33),
-        CONDITION.count("bibtex: equal cells of 20", int(same["bibtex"]), 0),
-        REFUTES.equal("derivatives apart", float(abs(apart).max()), 0, 1e-12, "rounding"),
+        CONDITION.count("bibtex: equal cells of 20", same["bibtex"], 0),
+        REFUTES.equal("derivatives apart", abs(apart).max(), 0, 1e-12, "rounding"),
     )
 
 
@@ -292,7 +292,7 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
     spread = (series.max() - series.min()).round(6)
     reason = "labels absent from training tie in exact arithmetic, and rounding orders them"
     return Outcome.of(
-        SUPPORTS.count("series that stay constant, of 10", int((spread == 0).sum()), 9),
+        SUPPORTS.count("series that stay constant, of 10", (spread == 0).sum(), 9),
         REFUTES.different(
             "compphys AUC", spread.loc[("compphys", 10)], 0, 1e-4, "one printed unit"
         ),

@@ -175,7 +175,7 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
     where="Section 4, paragraph 11, sentence 2",
     anchor="f16260c614d7",
 )
-def known_inequalities(effort: Effort) -> Outcome:  # noqa: ARG001
+def known_inequalities(_: Effort) -> Outcome:
     """Tropp's matrix Bernstein gives the rate up to sqrt(log(d + L)), with fewer conditions."""
     sizes = (8, 100, 10**4, 10**6)
     settings = [Setting.of(RademacherVectors(m), UniformLabels(m), 10**15) for m in sizes]
@@ -188,6 +188,7 @@ def known_inequalities(effort: Effort) -> Outcome:  # noqa: ARG001
     shifted = Setting.of(RareOutlier(1.0, 0.5, 0.1), UniformLabels(4096), 100)
     unbounded = Setting.of(NonNegative(8), UniformLabels(8), 100)
     gaussian = Setting.of(IsotropicGaussian(8), UniformLabels(8), 100)
+    valid = any(matrix_bernstein(setting).valid for setting in (unbounded, gaussian))
     return Outcome.of(
         SLACK.at_most("matrix Bernstein over Theorem 6, d = L up to 10^6", max(ratios), 0.1),
         SUPPORTS.equal(
@@ -198,11 +199,7 @@ def known_inequalities(effort: Effort) -> Outcome:  # noqa: ARG001
         ),
         SLACK.equal("valid for L > d and n < L", matrix_bernstein(wide).valid, True, 0),
         SLACK.equal("valid for x that is not centred", matrix_bernstein(shifted).valid, True, 0),
-        SUPPORTS.equal("valid for unbounded x", _any_valid(unbounded, gaussian), False, 0),
+        SUPPORTS.equal("valid for unbounded x", valid, False, 0),
         note="Whether a proof 'follows' from another cannot be computed; that the rate does, up "
         "to a logarithm and with a smaller value for every L below e^8000, can.",
     )
-
-
-def _any_valid(*settings: Setting) -> bool:
-    return any(matrix_bernstein(setting).valid for setting in settings)
