@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from leml_theory.bounds import BoundValue
     from leml_theory.rademacher import Estimate
 
-Number = SupportsFloat
+Real = SupportsFloat  # a number of Python, numpy or pandas
 
 ROUNDING = "rounding of double precision"
 EXACT = "a count is exact"
@@ -87,50 +87,30 @@ class Bears(Enum):
     CONTROL = "the means of the comparison are right, whatever the statement"
 
     def equal(
-        self,
-        name: str,
-        measured: Number,
-        predicted: Number,
-        tolerance: Number,
-        reason: str = ROUNDING,
+        self, name: str, measured: Real, predicted: Real, tolerance: Real, reason: str = ROUNDING
     ) -> Fact:
         """Expect both sides to agree within the tolerance."""
         return Fact(name, float(measured), float(predicted), "==", float(tolerance), reason, self)
 
     def at_most(
-        self,
-        name: str,
-        measured: Number,
-        bound: Number,
-        tolerance: Number = 0.0,
-        reason: str = "exact",
+        self, name: str, measured: Real, bound: Real, tolerance: Real = 0.0, reason: str = "exact"
     ) -> Fact:
         """Expect the measured side not to exceed the bound."""
         return Fact(name, float(measured), float(bound), "<=", float(tolerance), reason, self)
 
     def at_least(
-        self,
-        name: str,
-        measured: Number,
-        bound: Number,
-        tolerance: Number = 0.0,
-        reason: str = "exact",
+        self, name: str, measured: Real, bound: Real, tolerance: Real = 0.0, reason: str = "exact"
     ) -> Fact:
         """Expect the measured side not to fall below the bound."""
         return Fact(name, float(measured), float(bound), ">=", float(tolerance), reason, self)
 
     def different(
-        self,
-        name: str,
-        measured: Number,
-        claimed: Number,
-        tolerance: Number,
-        reason: str = ROUNDING,
+        self, name: str, measured: Real, claimed: Real, tolerance: Real, reason: str = ROUNDING
     ) -> Fact:
         """Expect the sides to be farther apart than the tolerance explains."""
         return Fact(name, float(measured), float(claimed), "!=", float(tolerance), reason, self)
 
-    def count(self, name: str, measured: Number, predicted: Number) -> Fact:
+    def count(self, name: str, measured: Real, predicted: Real) -> Fact:
         """Expect two counts to be the same."""
         return self.equal(name, measured, predicted, 0.0, EXACT)
 
@@ -144,9 +124,7 @@ class Bears(Enum):
             Bears.CONTROL.count(f"{name}: cells not as recorded", others, 0),
         )
 
-    def mean_equal(
-        self, name: str, mean: Estimate, predicted: Number, *, slack: float = 0.0
-    ) -> Fact:
+    def mean_equal(self, name: str, mean: Estimate, predicted: Real, *, slack: float = 0.0) -> Fact:
         """Expect a mean as predicted; `slack` is what the prediction may leave out."""
         allowed = f" and {slack:.2g} for finite size" if slack else ""
         reason = f"{SIGMAS:g} standard errors{allowed}"
@@ -159,12 +137,12 @@ class Bears(Enum):
             name, mean.value, bound, SIGMAS * mean.stderr + 1e-10 * abs(bound), reason
         )
 
-    def mean_below(self, name: str, mean: Estimate, value: Number) -> Fact:
+    def mean_below(self, name: str, mean: Estimate, value: Real) -> Fact:
         """Expect a mean below a value beyond doubt."""
         reason = f"must be {SIGMAS:g} standard errors below"
         return self.at_most(name, mean.value, value, -SIGMAS * mean.stderr, reason)
 
-    def mean_above(self, name: str, mean: Estimate, value: Number) -> Fact:
+    def mean_above(self, name: str, mean: Estimate, value: Real) -> Fact:
         """Expect a mean above a value beyond doubt."""
         reason = f"must be {SIGMAS:g} standard errors above"
         return self.at_least(name, mean.value, value, -SIGMAS * mean.stderr, reason)

@@ -63,7 +63,6 @@ METHODS = {
     "CS": Method(("squared",), ("fixed",), repetitions=3),
     "frequencies": Method(("none",), ("fixed",), low_rank=False, takes_missing=True),
 }
-EXTRA = frozenset({"PLST", "CS", "frequencies"})  # the paper prints no figures of them
 
 
 @dataclass(frozen=True, slots=True)

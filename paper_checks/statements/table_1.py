@@ -16,7 +16,6 @@ from paper_checks.statements.section_3_operations import NEWTON, updated
 from paper_checks.worlds.factored import FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]
-Entry = Callable[[Array, Array], Array]
 
 DIGITS, STEP = 50, Decimal("1e-15")
 # Second differences: truncation 1e-30 / 12, rounding 1e-50 / 1e-30, both far below 1e-16.
