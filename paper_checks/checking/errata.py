@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from paper_checks.checking.facts import Bears, Fact
+from paper_checks.checking.fact import Bears, Fact
 from paper_checks.checking.running import Result
 from paper_checks.checking.statement import Statement
 from paper_checks.checking.verdict import Verdict

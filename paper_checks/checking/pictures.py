@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,20 +22,6 @@ Array = NDArray[np.float64]
 RIGHT, WRONG, THIRD = "#1b4f8f", "#c23b22", "#2f8f5b"
 
 
-def _in_house_style(draw: Callable[[], Figure]) -> Callable[[], Figure]:
-    """Draw a whole picture in the style of the sweep's."""
-
-    @wraps(draw)
-    def styled() -> Figure:
-        from leml_theory.plots.style import picture_style
-
-        with picture_style():
-            return draw()
-
-    return styled
-
-
-@_in_house_style
 def plot_two_minima() -> Figure:
     """Draw the least objective for each direction of w where a start may end in the wrong minimum.
 
@@ -71,7 +55,6 @@ def _least_along(angle: float) -> float:
     return float(minimize_scalar(objective, bounds=(0, 5), method="bounded").fun)
 
 
-@_in_house_style
 def plot_saddle_starts() -> Figure:
     """Draw the objective along alternating minimisation from a saddle, near it, and at random.
 
@@ -105,7 +88,6 @@ def _trace(X: Array, Y: Array, W: Array, iterations: int = 30) -> list[float]:
     return values
 
 
-@_in_house_style
 def plot_logistic_row() -> Figure:
     """Draw the derivatives of the logistic loss as printed and as they are.
 

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from documents import write_document
 from paper_checks.checking.errata import TITLE, compared, errata
-from paper_checks.checking.facts import Fact
+from paper_checks.checking.fact import Fact
 from paper_checks.checking.running import Result, one_thread
 from paper_checks.checking.verdict import Verdict
 
@@ -75,6 +75,7 @@ def report_folder(folder: str) -> Path:
 def _draw(folder: Path, seed: int) -> dict[str, str]:
     """Draw all pictures and return their captions by file name."""
     from leml_theory.plots import plot_experiment, save_figure
+    from leml_theory.plots.style import picture_style
     from paper_checks.checking import pictures
 
     frame = _measure(seed)
@@ -83,7 +84,9 @@ def _draw(folder: Path, seed: int) -> dict[str, str]:
     }
     draw |= {name: getattr(pictures, f"plot_{name}") for name in _SKETCHES}
     for name, function in draw.items():
-        save_figure(function(), folder, name)
+        with picture_style():
+            figure = function()
+        save_figure(figure, folder, name)
     return {**EXPERIMENTS, **_SKETCHES}
 
 

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from paper_checks.checking.facts import Fact
+from paper_checks.checking.fact import Fact
 from paper_checks.checking.verdict import Verdict, verdict_of
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from paper_checks.checking.facts import Bears, Fact
+from paper_checks.checking.fact import Bears, Fact
 
 
 class Verdict(Enum):
@@ -71,5 +71,5 @@ def verdict_of(facts: Iterable[Fact]) -> Verdict:
     names = ", ".join(sorted(bears.name for bears in found)) or "nothing"
     raise ValueError(
         f"facts must bear on their statement as one line of `RULE` asks, got {names}; "
-        "add the comparison that is missing or mend a `bears=`."
+        "add the comparison that is missing or mend a bearing."
     )

@@ -16,8 +16,6 @@ from leml_theory.runs.cells import Cell
 from paper_checks.reproduction.planning import Task, loaded
 from simulations import BernoulliEntries
 
-__all__ = ["Rows", "testing_part", "training_part"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_figure_1", "plot_figure_2"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Look:

@@ -17,8 +17,6 @@ from paper_checks.reproduction.planning import METHODS, SPLIT_RATIOS, Row, Task
 from paper_checks.reproduction.tables import Measured, digits_of, numbers
 from paper_checks.statements.tables_values import DELICIOUS_AUC
 
-__all__ = ["findings"]
-
 HALF_A_POINT = 0.5
 
 

@@ -18,8 +18,6 @@ from paper_checks.reproduction.data import testing_part, training_part
 from paper_checks.reproduction.methods import trained
 from paper_checks.reproduction.planning import Task
 
-__all__ = ["DEPTHS", "measure", "row_hits"]
-
 DEPTHS = (1, 3, 5)
 
 

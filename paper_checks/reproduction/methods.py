@@ -31,8 +31,6 @@ from paper_checks.reproduction.selection import (
     leml_settings,
 )
 
-__all__ = ["Trained", "trained"]
-
 Array = NDArray[Any]
 Options = tuple[tuple[str, Any], ...]
 

@@ -19,24 +19,6 @@ from leml_solver.readers import Dataset
 from leml_theory.runs.cells import Cell
 from paper_checks import printed
 
-__all__ = [
-    "EXTRA",
-    "LARGE",
-    "METHODS",
-    "TABLES",
-    "Method",
-    "Plan",
-    "Request",
-    "Row",
-    "Task",
-    "chosen_datasets",
-    "loaded",
-    "make_plan",
-    "paper_values",
-    "rank_of",
-    "rows_of",
-]
-
 KIND = "reproduce"
 SPLIT_CHECK = ("xmlrepo", "random")  # other splits of delicious, for CPLST in Table 10
 SPLIT_RATIOS = (0.2, 0.4, 0.6)
@@ -81,7 +63,6 @@ METHODS = {
     "CS": Method(("squared",), ("fixed",), repetitions=3),
     "frequencies": Method(("none",), ("fixed",), low_rank=False, takes_missing=True),
 }
-EXTRA = frozenset({"PLST", "CS", "frequencies"})  # the paper prints no figures of them
 
 
 @dataclass(frozen=True, slots=True)

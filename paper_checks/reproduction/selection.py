@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from leml_solver.metrics import top_k
 from paper_checks.reproduction.data import Rows
 
-__all__ = ["Hits", "Setting", "best_setting", "folds_of", "held_out_hits", "leml_settings"]
-
 Array = NDArray[Any]
 Choice = TypeVar("Choice")
 

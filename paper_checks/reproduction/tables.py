@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,33 +12,9 @@ from numpy.typing import NDArray
 
 from paper_checks import printed
 from paper_checks.reproduction.measuring import row_hits
-from paper_checks.reproduction.planning import Plan, Task, paper_values
+from paper_checks.reproduction.planning import Plan, Row, Task, paper_values
 
-__all__ = [
-    "COLUMNS",
-    "METRIC_TITLES",
-    "Difference",
-    "Measured",
-    "digits_of",
-    "numbers",
-    "page",
-    "results_table",
-    "terminal_lines",
-]
-
-COLUMNS = [
-    "table",
-    "dataset",
-    "method",
-    "loss",
-    "ratio",
-    "observed",
-    "metric",
-    "protocol",
-    "ours",
-    "stderr",
-    "paper",
-]
+COLUMNS = [*(field.name for field in fields(Row)), "ours", "stderr", "paper"]
 Records = Mapping[str, Sequence[Mapping[str, Any]]]
 _PROTOCOLS = {
     "early-stopped": "LEML as the printed rows were made: features as they are, no intercept, "
@@ -212,16 +188,9 @@ def _fields(row: Any) -> list[str]:
     digits, gap = digits_of(row.metric), row.ours - row.paper
     shown = [_number(value, digits) for value in (row.ours, row.stderr, row.paper)]
     shown.append("" if np.isnan(gap) else f"{gap:+.{digits}f}")
+    names = (row.dataset, row.method, row.loss, row.protocol)
     shares = (f"{row.ratio:.0%}", f"{row.observed:.0%}")
-    return [
-        row.dataset,
-        row.method,
-        row.loss,
-        row.protocol,
-        *shares,
-        METRIC_TITLES[row.metric],
-        *shown,
-    ]
+    return [*names, *shares, METRIC_TITLES[row.metric], *shown]
 
 
 def _number(value: float, digits: int) -> str:

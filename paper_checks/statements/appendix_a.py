@@ -7,17 +7,8 @@ from numpy.typing import NDArray
 
 from leml_solver import LOSSES
 from leml_solver.algorithms import CGOptions, conjugate_gradient
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Verdict,
-    at_most,
-    different,
-    equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Verdict
+from paper_checks.checking.fact import CONTROL, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, factor_world, vec
 
 Array = NDArray[np.float64]
@@ -48,27 +39,14 @@ def conjugate_gradients(effort: Effort) -> Outcome:
         apart.append(np.linalg.norm(vec(S) - printed[steps]) / np.linalg.norm(printed[steps]))
     exact = np.linalg.solve(H, r)
     errors = [np.linalg.norm(s - exact) / np.linalg.norm(exact) for s in printed]
+    reason = "in exact arithmetic dk steps suffice; rounding takes a few more"
     return Outcome.of(
-        equal(
-            "solver against the printed recursion, worst of steps 1, 2, 4",
-            max(apart),
-            0.0,
-            1e-10,
-            bears=Bears.CONTROL,
+        CONTROL.equal(
+            "solver against the printed recursion, worst of steps 1, 2, 4", max(apart), 0.0, 1e-10
         ),
-        at_most(
-            "error after dk + 10 steps",
-            errors[-1],
-            0.0,
-            1e-9,
-            "in exact arithmetic dk steps suffice; rounding takes a few more",
-            bears=Bears.SUPPORTS,
-        ),
-        at_most(
-            "error after dk / 2 steps over that at the start",
-            errors[w.size // 2],
-            0.5,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_most("error after dk + 10 steps", errors[-1], 0.0, 1e-9, reason),
+        SUPPORTS.at_most(
+            "error after dk / 2 steps over that at the start", errors[w.size // 2], 0.5
         ),
     )
 
@@ -107,18 +85,6 @@ def hessian_does_not_move(effort: Effort) -> Outcome:
         first, second = (world.hessian(factor * vec(world.W)) for factor in (1.0, -0.5))
         changes[name] = float(np.linalg.norm(first - second) / np.linalg.norm(first))
     return Outcome.of(
-        equal(
-            "squared loss: change of the Hessian",
-            changes["squared"],
-            0.0,
-            1e-15,
-            bears=Bears.SUPPORTS,
-        ),
-        different(
-            "logistic loss: change of the Hessian",
-            changes["logistic"],
-            0.0,
-            1e-2,
-            bears=Bears.CONTROL,
-        ),
+        SUPPORTS.equal("squared loss: change of the Hessian", changes["squared"], 0.0, 1e-15),
+        CONTROL.different("logistic loss: change of the Hessian", changes["logistic"], 0.0, 1e-2),
     )

@@ -19,21 +19,8 @@ from leml_theory.bounds import (
 from leml_theory.measurements.averages import slots
 from leml_theory.rademacher import Estimate, rademacher_averages, spectral_norms
 from leml_theory.risk import minimum_risk, population_risk
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-    mean_at_most,
-    mean_equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.printed import QUOTED
 from paper_checks.worlds.small import (
     Atoms,
@@ -97,21 +84,9 @@ def one_point_changed(effort: Effort) -> Outcome:
     gaussian = Setting.of(IsotropicGaussian(1), UniformLabels(1), n)
     bound = mcdiarmid_gap(gaussian, RiskSetting.of(LINEAR, gaussian), theorem_3(gaussian))
     return Outcome.of(
-        equal(
-            "largest change over all sign patterns",
-            change,
-            range_ / n,
-            1e-12,
-            bears=Bears.CONDITION,
-        ),
-        at_least("change by a point of size 100", far, 40 * range_ / n, bears=Bears.REFUTES),
-        equal(
-            "McDiarmid valid for Gaussian x, linear loss",
-            bound.valid,
-            False,
-            0,
-            bears=Bears.CONTROL,
-        ),
+        CONDITION.equal("largest change over all sign patterns", change, range_ / n, 1e-12),
+        REFUTES.at_least("change by a point of size 100", far, 40 * range_ / n),
+        CONTROL.equal("McDiarmid valid for Gaussian x, linear loss", bound.valid, False, 0),
     )
 
 
@@ -158,21 +133,17 @@ def gap_and_excess(effort: Effort) -> Outcome:
     ones = flat.sample(50, effort.rng).problem("linear")
     Z_flat = ball.linear_minimiser(ones.gradient(np.zeros((4, 4))))
     return Outcome.of(
-        at_least(
-            "gap where nothing can be learnt",
-            generalisation_gap(flat, ones, Z_flat),
-            0.01,
-            bears=Bears.REFUTES,
+        REFUTES.at_least(
+            "gap where nothing can be learnt", generalisation_gap(flat, ones, Z_flat), 0.01
         ),
-        equal("excess there", excess_risk(flat, ones, Z_flat), 0.0, 1e-12, bears=Bears.REFUTES),
-        at_most(
+        REFUTES.equal("excess there", excess_risk(flat, ones, Z_flat), 0.0, 1e-12),
+        MEANT.at_most(
             "excess against gap plus the deviation at Z*, as Appendix B begins",
             excess,
             gap + other,
             1e-12,
-            bears=Bears.MEANT,
         ),
-        different("gap against excess, planted labels", gap, excess, 1e-6, bears=Bears.REFUTES),
+        REFUTES.different("gap against excess, planted labels", gap, excess, 1e-6),
     )
 
 
@@ -204,19 +175,11 @@ def any_label_law(effort: Effort) -> Outcome:
         expected = expected_empirical_risk(world, Z, seen.probabilities)
         risk = population_risk(world, LINEAR, Z).value
         facts.append(
-            equal(
-                f"expected empirical risk, {name} labels",
-                expected,
-                risk,
-                1e-12,
-                bears=Bears.SUPPORTS,
-            )
+            SUPPORTS.equal(f"expected empirical risk, {name} labels", expected, risk, 1e-12)
         )
     other = expected_empirical_risk(world, Z, UniformLabels(5).probabilities)
     facts.append(
-        different(
-            "the same with the law of the labels forgotten", other, risk, 1e-6, bears=Bears.CONTROL
-        )
+        CONTROL.different("the same with the law of the labels forgotten", other, risk, 1e-6)
     )
     return Outcome.of(*facts)
 
@@ -269,22 +232,14 @@ def symmetrisation(effort: Effort) -> Outcome:
         deviation = expected_deviation(small_world(), LOSSES[name], Z, n)
         average = loss_average(atoms(small_world()), name, Z, n)
         facts.append(
-            at_most(
-                f"E sup (L - Lhat), {name}",
-                deviation,
-                SYMMETRISATION * average,
-                1e-12,
-                bears=Bears.REPAIRED,
+            REPAIRED.at_most(
+                f"E sup (L - Lhat), {name}", deviation, SYMMETRISATION * average, 1e-12
             )
         )
-        facts.append(
-            at_least(f"against half of it, {name}", deviation, average / 2, bears=Bears.CONTROL)
-        )
+        facts.append(CONTROL.at_least(f"against half of it, {name}", deviation, average / 2))
         claimed = SYMMETRISATION_PRINTED * average
-        facts.append(at_most(f"against four, {name}", deviation, claimed, bears=Bears.SUPPORTS))
-        facts.append(
-            at_least(f"claimed over exact, {name}", claimed / deviation, 2.0, bears=Bears.SLACK)
-        )
+        facts.append(SUPPORTS.at_most(f"against four, {name}", deviation, claimed))
+        facts.append(SLACK.at_least(f"claimed over exact, {name}", claimed / deviation, 2.0))
     return Outcome.of(*facts)
 
 
@@ -303,19 +258,17 @@ def contraction(effort: Effort) -> Outcome:
     world = atoms(small_world())
     predictions = class_average(world, class_predictions(world, Z), n)
     facts = [
-        at_most(
+        SUPPORTS.at_most(
             f"average of the losses, {name}",
             loss_average(world, name, Z, n),
             LOSSES[name].lipschitz(1.5, 1.0) * predictions,
             1e-12,
-            bears=Bears.SUPPORTS,
         )
         for name in ("absolute", "logistic", "hinge", "squared", "squared_hinge")
     ]
     linear = loss_average(world, "linear", Z, n)
     return Outcome.of(
-        equal("average of the linear loss", linear, predictions, 1e-12, bears=Bears.SUPPORTS),
-        *facts,
+        SUPPORTS.equal("average of the linear loss", linear, predictions, 1e-12), *facts
     )
 
 
@@ -357,18 +310,10 @@ def losses_of_the_labels(effort: Effort) -> Outcome:
     predictions = class_average(world, class_predictions(world, Z), n)
     squared, logistic = (LOSSES[name].lipschitz(1.5, 1.0) for name in LABEL_LOSSES)
     return Outcome.of(
-        at_most(
-            "E sup (L - Lhat)",
-            deviation,
-            SYMMETRISATION_PRINTED * average,
-            1e-12,
-            bears=Bears.SUPPORTS,
-        ),
-        at_most(
-            "average of the losses", average, squared * predictions, 1e-12, bears=Bears.SUPPORTS
-        ),
-        at_least("against the smaller C", average, logistic * predictions, bears=Bears.CONTROL),
-        at_least("deviation, not void", deviation, average / 2, bears=Bears.CONTROL),
+        SUPPORTS.at_most("E sup (L - Lhat)", deviation, SYMMETRISATION_PRINTED * average, 1e-12),
+        SUPPORTS.at_most("average of the losses", average, squared * predictions, 1e-12),
+        CONTROL.at_least("against the smaller C", average, logistic * predictions),
+        CONTROL.at_least("deviation, not void", deviation, average / 2),
     )
 
 
@@ -391,7 +336,7 @@ def claimed_squares(n: int, s: int) -> float:
     how="The sum for s = 1 to 64, and the largest change by one point.",
     refuted_by="A sum above 2 s^2/n.",
 )
-def several_labels_perturbed(effort: Effort) -> Outcome:  # noqa: ARG001
+def several_labels_perturbed(_: Effort) -> Outcome:
     """(s^2 + s)/n <= 2 s^2/n, with equality at s = 1; by blocks s^2/n."""
     n, sizes = 50, range(1, 65)
     ratios = [squared_perturbations(n, s) / claimed_squares(n, s) for s in sizes]
@@ -401,30 +346,13 @@ def several_labels_perturbed(effort: Effort) -> Outcome:  # noqa: ARG001
     spread = paper_literal_excess(setting, risk, zero).value / (2 * risk.loss_range)
     expected = math.sqrt(squared_perturbations(n, 4) / 16 * math.log(2 / risk.delta) / 2)
     return Outcome.of(
-        at_most(
-            "sum of squares over the claim, largest",
-            max(ratios),
-            1.0,
-            1e-12,
-            "rounding",
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_most(
+            "sum of squares over the claim, largest", max(ratios), 1.0, 1e-12, "rounding"
         ),
-        equal("at s = 1", ratios[0], 1.0, 1e-12, bears=Bears.CONTROL),
-        equal(
-            "at s = 64, near the blocks' half",
-            ratios[-1],
-            0.5 * (1 + 1 / 64),
-            1e-12,
-            bears=Bears.CONTROL,
-        ),
-        equal("spread that follows, s = 4", spread, expected, 1e-12, bears=Bears.CONTROL),
-        equal(
-            "largest change by a point of s = 4 labels",
-            _point_change(4),
-            4 / 2,
-            1e-12,
-            bears=Bears.CONTROL,
-        ),
+        CONTROL.equal("at s = 1", ratios[0], 1.0, 1e-12),
+        CONTROL.equal("at s = 64, near the blocks' half", ratios[-1], 0.5 * (1 + 1 / 64), 1e-12),
+        CONTROL.equal("spread that follows, s = 4", spread, expected, 1e-12),
+        CONTROL.equal("largest change by a point of s = 4 labels", _point_change(4), 4 / 2, 1e-12),
     )
 
 
@@ -462,25 +390,16 @@ def supremum_of_a_sum(effort: Effort) -> Outcome:
     cell = {"law": "rademacher", "d": 16, "L": 16, "n": 64, "draws": effort.pick(60, 400)}
     one = slots({**cell, "labels": "signs", "s": 1}, effort.rng)[0]
     same, apart = (
-        _estimate(slots({**cell, "labels": labels, "s": 16}, effort.rng)[0])
+        Estimate(row["value"], row["stderr"], row["draws"])
         for labels in ("all-ones", "signs")
+        for row in slots({**cell, "labels": labels, "s": 16}, effort.rng)[:1]
     )
     return Outcome.of(
-        mean_at_most(
-            "equal labels, s = 16 against s = 1", same, one["value"], bears=Bears.SUPPORTS
-        ),
-        mean_at_most(
-            "independent labels, s = 16 against s = 1", apart, one["value"], bears=Bears.SUPPORTS
-        ),
-        at_least("factor lost, equal labels", one["value"] / same.value, 1.5, bears=Bears.SLACK),
-        at_least(
-            "factor lost, independent labels", one["value"] / apart.value, 3.5, bears=Bears.SLACK
-        ),
+        SUPPORTS.mean_at_most("equal labels, s = 16 against s = 1", same, one["value"]),
+        SUPPORTS.mean_at_most("independent labels, s = 16 against s = 1", apart, one["value"]),
+        SLACK.at_least("factor lost, equal labels", one["value"] / same.value, 1.5),
+        SLACK.at_least("factor lost, independent labels", one["value"] / apart.value, 3.5),
     )
-
-
-def _estimate(row: dict[str, float]) -> Estimate:
-    return Estimate(row["value"], row["stderr"], int(row["draws"]))
 
 
 @Statement(
@@ -508,28 +427,14 @@ def hoelder(effort: Effort) -> Outcome:
     V, Z = effort.rng.normal(size=(2, d, 5))
     Z /= trace.norm(Z)
     middle = trace.norm(Z) * frobenius.dual_norm(V)
-    best = trace.linear_minimiser(-V)
+    inner, best = np.sum(Z * V), np.sum(trace.linear_minimiser(-V) * V)
     return Outcome.of(
-        equal(
-            "printed middle over its bound, V = I",
-            frobenius.dual_norm(identity),
-            3.0,
-            1e-12,
-            bears=Bears.REFUTES,
+        REFUTES.equal(
+            "printed middle over its bound, V = I", frobenius.dual_norm(identity), 3.0, 1e-12
         ),
-        at_least(
-            "printed middle against its bound",
-            middle,
-            1.1 * trace.dual_norm(V),
-            bears=Bears.REFUTES,
-        ),
-        at_most(
-            "<Z, V> against |V|_2, as Appendix B.3.2 has it",
-            float(np.sum(Z * V)),
-            trace.dual_norm(V),
-            bears=Bears.MEANT,
-        ),
-        equal("attained", float(np.sum(best * V)), trace.dual_norm(V), 1e-11, bears=Bears.REPAIRED),
+        REFUTES.at_least("printed middle against its bound", middle, 1.1 * trace.dual_norm(V)),
+        MEANT.at_most("<Z, V> against |V|_2, as Appendix B.3.2 has it", inner, trace.dual_norm(V)),
+        REPAIRED.equal("attained", best, trace.dual_norm(V), 1e-11),
     )
 
 
@@ -555,27 +460,14 @@ def second_moment(effort: Effort) -> Outcome:
     measured = rademacher_averages(law, seen, n, draws=effort.pick(4000, 40_000), rng=effort.rng)
     second = law.moments.second_moment
     return Outcome.of(
-        equal(
-            "E|V|_F^2 over n Sigma",
-            float(chances @ norms**2) / (n * second),
-            1.0,
-            1e-12,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "E|V|_F^2 over n Sigma", float(chances @ norms**2) / (n * second), 1.0, 1e-12
         ),
-        at_most("trace average", exact["trace"], bound, bears=Bears.SUPPORTS),
-        at_most("Frobenius average", exact["frobenius"], bound, bears=Bears.SUPPORTS),
-        at_least(
-            "Frobenius average over the bound", exact["frobenius"] / bound, 0.9, bears=Bears.CONTROL
-        ),
-        mean_equal(
-            "measured trace average", measured["trace"], exact["trace"], bears=Bears.CONTROL
-        ),
-        mean_equal(
-            "measured Frobenius average",
-            measured["frobenius"],
-            exact["frobenius"],
-            bears=Bears.CONTROL,
-        ),
+        SUPPORTS.at_most("trace average", exact["trace"], bound),
+        SUPPORTS.at_most("Frobenius average", exact["frobenius"], bound),
+        CONTROL.at_least("Frobenius average over the bound", exact["frobenius"] / bound, 0.9),
+        CONTROL.mean_equal("measured trace average", measured["trace"], exact["trace"]),
+        CONTROL.mean_equal("measured Frobenius average", measured["frobenius"], exact["frobenius"]),
     )
 
 
@@ -611,18 +503,9 @@ def change_of_normalisation(effort: Effort) -> Outcome:
     )
     scale = math.sqrt(IsotropicGaussian(d, normalised=False).moments.second_moment)
     return Outcome.of(
-        equal(
-            "raw over normalised average, same draws",
-            raw / normalised,
-            5.0,
-            1e-9,
-            bears=Bears.MEANT,
-        ),
-        equal("sqrt(Sigma)", scale, 5.0, 1e-12, bears=Bears.CONTROL),
-        at_least(
-            "R_n against the printed 'upper bound' R_n/sqrt(Sigma)",
-            raw,
-            4 * raw / scale,
-            bears=Bears.REFUTES,
+        MEANT.equal("raw over normalised average, same draws", raw / normalised, 5.0, 1e-9),
+        CONTROL.equal("sqrt(Sigma)", scale, 5.0, 1e-12),
+        REFUTES.at_least(
+            "R_n against the printed 'upper bound' R_n/sqrt(Sigma)", raw, 4 * raw / scale
         ),
     )

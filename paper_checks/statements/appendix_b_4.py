@@ -10,19 +10,8 @@ from scipy.stats import gamma
 
 from leml_theory.bounds import complexity as bounds
 from leml_theory.rademacher import spectral_norms
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.small import enumerated, signed_sums
 from simulations import RademacherVectors, UniformLabels
 
@@ -60,23 +49,11 @@ def exponential_moment_of_a_column(effort: Effort) -> Outcome:
     ratios = [log_mgf(d, t * u, 16) / (t * t / 2) for u in rays for t in sizes]
     beyond = log_mgf(d, 1e-3 * rays[0], 24) / (1e-6 / 2)
     return Outcome.of(
-        at_most(
-            "log MGF over |v|^2/2 at n_l = 2Pn, largest",
-            max(ratios),
-            1.0,
-            1e-8,
-            "rounding",
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_most(
+            "log MGF over |v|^2/2 at n_l = 2Pn, largest", max(ratios), 1.0, 1e-8, "rounding"
         ),
-        at_least(
-            "the same, near v = 0",
-            max(ratios),
-            1.0,
-            1e-4,
-            "next term of the series",
-            bears=Bears.CONTROL,
-        ),
-        at_least("at n_l = 3Pn", beyond, 1.4, bears=Bears.CONTROL),
+        CONTROL.at_least("the same, near v = 0", max(ratios), 1.0, 1e-4, "next term of the series"),
+        CONTROL.at_least("at n_l = 3Pn", beyond, 1.4),
     )
 
 
@@ -107,29 +84,18 @@ def moment_envelope(p: int) -> float:
     how="Envelope of all moments up to 200 from the exponential moment, Vershynin's definition.",
     refuted_by="An envelope above one.",
 )
-def sub_gaussian_norm(effort: Effort) -> Outcome:  # noqa: ARG001
+def sub_gaussian_norm(_: Effort) -> Outcome:
     """By moments, as Vershynin defines it, the psi_2 norm is at most 1; by E exp it is 1.63."""
     envelope = [moment_envelope(p) for p in range(1, 201)]
     orlicz = math.sqrt(8 / 3)  # E exp(g^2/K^2) = (1 - 2/K^2)^(-1/2) = 2
     return Outcome.of(
-        at_most(
-            "sup over p of the moment envelope",
-            max(envelope),
-            1.0,
-            1e-12,
-            "rounding",
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_most(
+            "sup over p of the moment envelope", max(envelope), 1.0, 1e-12, "rounding"
         ),
-        equal("attained at p = 1", envelope[0], 1.0, 1e-12, bears=Bears.CONTROL),
-        at_most("largest from p = 3 on", max(envelope[2:]), 0.92, bears=Bears.CONTROL),
-        equal(
-            "E exp(g^2/K^2) at K^2 = 8/3",
-            (1 - 2 / orlicz**2) ** -0.5,
-            2.0,
-            1e-12,
-            bears=Bears.CONTROL,
-        ),
-        different("norm by E exp(X^2/K^2) <= 2, a Gaussian", orlicz, 1.0, 0.5, bears=Bears.CONTROL),
+        CONTROL.equal("attained at p = 1", envelope[0], 1.0, 1e-12),
+        CONTROL.at_most("largest from p = 3 on", max(envelope[2:]), 0.92),
+        CONTROL.equal("E exp(g^2/K^2) at K^2 = 8/3", (1 - 2 / orlicz**2) ** -0.5, 2.0, 1e-12),
+        CONTROL.different("norm by E exp(X^2/K^2) <= 2, a Gaussian", orlicz, 1.0, 0.5),
     )
 
 
@@ -157,7 +123,7 @@ def moment_series(u: float) -> float:
     how="The constant derived again from the moment series; exact gamma tails beside the bound.",
     refuted_by="A tail above the bound, or a series above the Gaussian form it is replaced by.",
 )
-def bernstein(effort: Effort) -> Outcome:  # noqa: ARG001
+def bernstein(_: Effort) -> Outcome:
     """Theorem 5 holds with c1 = 1/(8 e^2); K = 4 makes it 1/(128 e^2)."""
     grid = np.linspace(1e-4, 1 / (2 * math.e), 200)
     series = max(moment_series(u) / (2 * math.e**2 * u * u) for u in grid)
@@ -170,24 +136,14 @@ def bernstein(effort: Effort) -> Outcome:  # noqa: ARG001
         for eps in np.geomspace(0.01, 20, 40)
     ]
     return Outcome.of(
-        equal(
-            "tracked constant",
-            bounds.BERNSTEIN_CONSTANT,
-            bernstein_from_moments(4.0),
-            1e-15,
-            bears=Bears.CONTROL,
+        CONTROL.equal(
+            "tracked constant", bounds.BERNSTEIN_CONSTANT, bernstein_from_moments(4.0), 1e-15
         ),
-        at_most("series over 2 e^2 u^2, largest", series, 1.0, bears=Bears.SUPPORTS),
-        at_most("psi_1 norm of a centred exponential", norm, 1.0, bears=Bears.CONTROL),
-        at_most(
-            "log of exact tail over bound, exponentials", max(tails), 0.0, bears=Bears.SUPPORTS
-        ),
-        equal(
-            "c2 = log 9/c1",
-            bounds.NET_CONSTANT * bernstein_from_moments(4.0),
-            math.log(9),
-            1e-12,
-            bears=Bears.CONTROL,
+        SUPPORTS.at_most("series over 2 e^2 u^2, largest", series, 1.0),
+        CONTROL.at_most("psi_1 norm of a centred exponential", norm, 1.0),
+        SUPPORTS.at_most("log of exact tail over bound, exponentials", max(tails), 0.0),
+        CONTROL.equal(
+            "c2 = log 9/c1", bounds.NET_CONSTANT * bernstein_from_moments(4.0), math.log(9), 1e-12
         ),
     )
 
@@ -207,7 +163,7 @@ def squared_projection(d: int, count: int, n: int, share: float) -> float:
     how="Exact second moment by enumeration; envelope of the moments of the square.",
     refuted_by="A second moment or an envelope above the claim.",
 )
-def sub_exponential_norm(effort: Effort) -> Outcome:  # noqa: ARG001
+def sub_exponential_norm(_: Effort) -> Outcome:
     """E Z_l^2 <= sigma_1/eta^2, and the centred squares have psi_1 norm at most 4."""
     d, n, share = 3, 4, 0.5
     V, chances, counts = signed_sums(RademacherVectors(d), UniformLabels(1), n)
@@ -219,24 +175,16 @@ def sub_exponential_norm(effort: Effort) -> Outcome:  # noqa: ARG001
     gaussian = float((np.exp(logs / p) / p).max())
     envelope = max(2 * moment_envelope(2 * k) ** 2 for k in range(1, 101))
     return Outcome.of(
-        equal(
-            "E Z_l^2 by enumeration, n_l = 2Pn",
-            exact,
-            squared_projection(d, n, n, share),
-            1e-12,
-            bears=Bears.CONTROL,
+        CONTROL.equal(
+            "E Z_l^2 by enumeration, n_l = 2Pn", exact, squared_projection(d, n, n, share), 1e-12
         ),
-        at_most(
-            "E Z_l^2 against sigma_1/eta^2",
-            squared_projection(d, n, n, share),
-            1.0,
-            1e-12,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_most(
+            "E Z_l^2 against sigma_1/eta^2", squared_projection(d, n, n, share), 1.0, 1e-12
         ),
-        at_most("psi_1 norm of Z^2, any law, at most 2", envelope, 2.0, bears=Bears.SUPPORTS),
-        at_most("twice that, centred, at most 4", 2 * envelope, 4.0, bears=Bears.SUPPORTS),
-        equal("psi_1 norm of g^2", gaussian, 1.0, 1e-9, bears=Bears.CONTROL),
-        equal("label counts in the enumeration", float(counts.max()), n, 0, bears=Bears.CONTROL),
+        SUPPORTS.at_most("psi_1 norm of Z^2, any law, at most 2", envelope, 2.0),
+        SUPPORTS.at_most("twice that, centred, at most 4", 2 * envelope, 4.0),
+        CONTROL.equal("psi_1 norm of g^2", gaussian, 1.0, 1e-9),
+        CONTROL.equal("label counts in the enumeration", counts.max(), n, 0),
     )
 
 
@@ -283,38 +231,13 @@ def net_argument(effort: Effort) -> Outcome:
     eps = math.log(9 / 0.01) / bounds.BERNSTEIN_CONSTANT
     largest = 1 / column_scale(1.0, 1.0, 1) ** 2
     return Outcome.of(
-        equal(
-            "sum of <A_l, v>^2 is |A^T v|^2",
-            _sum_of_squares(A[0], v),
-            columns,
-            1e-12,
-            bears=Bears.MEANT,
-        ),
-        different(
-            "against the printed |A v|^2",
-            float(np.square(A[0] @ v).sum()),
-            columns,
-            1e-6,
-            bears=Bears.REFUTES,
-        ),
-        at_least(
-            "chance (one) against 'at most' 0.99",
-            float(largest <= 1 + eps),
-            0.995,
-            bears=Bears.REFUTES,
-        ),
-        at_most(
-            "points of a 1/4-net of the circle",
-            net.shape[1],
-            net_bound(2, 0.25),
-            bears=Bears.SUPPORTS,
-        ),
-        equal("9^d", net_bound(2, 0.25), 81.0, 1e-9, bears=Bears.CONTROL),
-        at_most(
-            "|A|^2 over the net's maximum",
-            (spectral_norms(A) ** 2 / over_net).max(),
-            2.0,
-            bears=Bears.SUPPORTS,
+        MEANT.equal("sum of <A_l, v>^2 is |A^T v|^2", _sum_of_squares(A[0], v), columns, 1e-12),
+        REFUTES.different("against the printed |A v|^2", np.square(A[0] @ v).sum(), columns, 1e-6),
+        REFUTES.at_least("chance (one) against 'at most' 0.99", largest <= 1 + eps, 0.995),
+        SUPPORTS.at_most("points of a 1/4-net of the circle", net.shape[1], net_bound(2, 0.25)),
+        CONTROL.equal("9^d", net_bound(2, 0.25), 81.0, 1e-9),
+        SUPPORTS.at_most(
+            "|A|^2 over the net's maximum", (spectral_norms(A) ** 2 / over_net).max(), 2.0
         ),
     )
 
@@ -358,37 +281,21 @@ def bare_last_step(d: int, n_labels: int, ratio: float) -> float:
     where="Appendix B.4, paragraph 16, sentence 1",
     anchor="f51cfd29bc96",
 )
-def where_d_and_labels_meet(effort: Effort) -> Outcome:  # noqa: ARG001
+def where_d_and_labels_meet(_: Effort) -> Outcome:
     """Enough is d >= L; with the constants kept L <= c2 d = 2078 d is, in both steps."""
     ratios = (0.01, 0.5, 1.0)
     sizes = (1, 10, 1000)
     within = [last_step(d, 2078 * d, r) for d in sizes for r in ratios]
     return Outcome.of(
-        at_least("eps at d = L", net_deviation(64, 64), 1.0, bears=Bears.SUPPORTS),
-        at_least("eps at L = 2078 d", net_deviation(1, 2078), 1.0, bears=Bears.SLACK),
-        at_most("eps at L = 2079 d", net_deviation(1, 2079), 1.0, bears=Bears.REPAIRED),
-        at_most(
-            "last step without constants, d = L",
-            bare_last_step(9, 9, 1.0),
-            1.0,
-            1e-12,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_least("eps at d = L", net_deviation(64, 64), 1.0),
+        SLACK.at_least("eps at L = 2078 d", net_deviation(1, 2078), 1.0),
+        REPAIRED.at_most("eps at L = 2079 d", net_deviation(1, 2079), 1.0),
+        SUPPORTS.at_most(
+            "last step without constants, d = L", bare_last_step(9, 9, 1.0), 1.0, 1e-12
         ),
-        at_least(
-            "last step without constants, L = 9 d",
-            bare_last_step(9, 81, 1.0),
-            2.0,
-            bears=Bears.CONTROL,
-        ),
-        at_most(
-            "last step with them, L = 2078 d, largest", max(within), 1.0, 1e-12, bears=Bears.SLACK
-        ),
-        at_least(
-            "last step with them, L = 5000 d",
-            last_step(1000, 5_000_000, 1.0),
-            1.5,
-            bears=Bears.CONTROL,
-        ),
+        CONTROL.at_least("last step without constants, L = 9 d", bare_last_step(9, 81, 1.0), 2.0),
+        SLACK.at_most("last step with them, L = 2078 d, largest", max(within), 1.0, 1e-12),
+        CONTROL.at_least("last step with them, L = 5000 d", last_step(1000, 5_000_000, 1.0), 1.5),
         note="The proof declares d >= L where it needs only c2 d >= L; without the constants the "
         "last step costs (1 + L/d)/2.",
     )
@@ -419,18 +326,8 @@ def tail_integral(effort: Effort) -> Outcome:
     Y = squares / 2 - n_labels - bounds.NET_CONSTANT * d
     mean, positive = float(chances @ Y), float(chances @ np.maximum(Y, 0.0))
     return Outcome.of(
-        different(
-            "E[Y] against the integral of its tail", mean, positive, 1.0, bears=Bears.REFUTES
-        ),
-        at_most("E[Y] against the integral", mean, positive, bears=Bears.REPAIRED),
-        at_most(
-            "integral against 1/c1", positive, 1 / bounds.BERNSTEIN_CONSTANT, bears=Bears.MEANT
-        ),
-        equal(
-            "E|A|_F^2",
-            float(chances @ np.square(V).sum(axis=(1, 2))),
-            n,
-            1e-12,
-            bears=Bears.CONTROL,
-        ),
+        REFUTES.different("E[Y] against the integral of its tail", mean, positive, 1.0),
+        REPAIRED.at_most("E[Y] against the integral", mean, positive),
+        MEANT.at_most("integral against 1/c1", positive, 1 / bounds.BERNSTEIN_CONSTANT),
+        CONTROL.equal("E|A|_F^2", chances @ np.square(V).sum(axis=(1, 2)), n, 1e-12),
     )

@@ -12,22 +12,8 @@ from leml_solver import LOSSES, FrobeniusBall, TraceBall, minimise
 from leml_theory import predictions as sharp
 from leml_theory.rademacher import rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-    mean_above,
-    mean_below,
-    mean_equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.printed import QUOTED
 from paper_checks.worlds.exact_tails import squared_norm_chance
 from paper_checks.worlds.small import signed_sums
@@ -64,37 +50,19 @@ def claim_7(effort: Effort) -> Outcome:
     draws = effort.pick(300, 3000)
     average = rademacher_averages(law, seen, n, draws=draws, rng=effort.rng)["trace"]
     predicted = sharp.frobenius_norm(1.0, 1 / size, n) / n
+    chance = squared_norm_chance(100, size)
     return Outcome.of(
-        equal(
-            "gap of the solver's minimiser against |v|/n",
-            gap,
-            float(np.linalg.norm(v)) / n,
-            1e-9,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "gap of the solver's minimiser against |v|/n", gap, float(np.linalg.norm(v)) / n, 1e-9
         ),
-        equal(
-            "its excess risk",
-            risk - minimum_risk(world, LINEAR, ball).lower,
-            0.0,
-            1e-12,
-            bears=Bears.CONTROL,
+        CONTROL.equal(
+            "its excess risk", risk - minimum_risk(world, LINEAR, ball).lower, 0.0, 1e-12
         ),
-        mean_above(
-            "expected gap, times sqrt(n)", average.scaled(math.sqrt(n)), 0.9, bears=Bears.SUPPORTS
-        ),
-        mean_equal("expected gap", average, predicted, slack=1e-5, bears=Bears.CONTROL),
-        at_least(
-            "chance of a gap above sqrt(1/(2n)), n = 100",
-            _chance(size),
-            CLAIMED_CHANCE,
-            bears=Bears.SUPPORTS,
-        ),
+        SUPPORTS.mean_above("expected gap, times sqrt(n)", average.scaled(math.sqrt(n)), 0.9),
+        CONTROL.mean_equal("expected gap", average, predicted, slack=1e-5),
+        SUPPORTS.at_least("chance of a gap above sqrt(1/(2n)), n = 100", chance, CLAIMED_CHANCE),
         note="A lower bound on the generalisation gap; the excess risk is zero there.",
     )
-
-
-def _chance(n_labels: int) -> float:
-    return squared_norm_chance(100, n_labels)
 
 
 def printed_minimiser(mu: Array, v: Array) -> Array:
@@ -118,44 +86,15 @@ def closed_form_of_the_minimiser(effort: Effort) -> Outcome:
     G = np.outer(law.direction, v)
     printed = printed_minimiser(law.direction, v)
     unit, triple = (TraceBall(r).linear_minimiser(G) for r in (1.0, 3.0))
+    far, value = np.linalg.norm(triple - printed), -FrobeniusBall(1).dual_norm(G)
     return Outcome.of(
-        equal(
-            "distance at radius 1",
-            float(np.abs(unit - printed).max()),
-            0.0,
-            1e-12,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal("distance at radius 1", np.abs(unit - printed).max(), 0.0, 1e-12),
+        SUPPORTS.equal(
+            "distance at radius 3, times 3", np.abs(triple - 3 * printed).max(), 0, 1e-11
         ),
-        equal(
-            "distance at radius 3, times 3",
-            float(np.abs(triple - 3 * printed).max()),
-            0,
-            1e-11,
-            bears=Bears.SUPPORTS,
-        ),
-        different(
-            "distance at radius 3, as printed",
-            _distance(triple, printed),
-            0.0,
-            1.0,
-            bears=Bears.CONTROL,
-        ),
-        equal(
-            "value in the Frobenius ball",
-            -FrobeniusBall(1).dual_norm(G),
-            _inner(G, printed),
-            1e-10,
-            bears=Bears.SUPPORTS,
-        ),
+        CONTROL.different("distance at radius 3, as printed", far, 0.0, 1.0),
+        SUPPORTS.equal("value in the Frobenius ball", value, np.sum(G * printed), 1e-10),
     )
-
-
-def _distance(A: Array, B: Array) -> float:
-    return float(np.linalg.norm(A - B))
-
-
-def _inner(A: Array, B: Array) -> float:
-    return float(np.sum(A * B))
 
 
 def claimed_variance(n: int, n_labels: int, n_features: int = 1) -> float:
@@ -187,20 +126,11 @@ def variance_in_lemma_2(effort: Effort) -> Outcome:
     """E W^2 = 2n(n-1)/L <= 2n^2/L, by enumeration."""
     n = effort.pick(4, 5)
     facts = [
-        equal(
-            f"E W^2, L = {m}",
-            enumerated_variance(n, m, 1),
-            exact_variance(n, m),
-            1e-10,
-            bears=Bears.SUPPORTS,
-        )
+        SUPPORTS.equal(f"E W^2, L = {m}", enumerated_variance(n, m, 1), exact_variance(n, m), 1e-10)
         for m in (1, 2, 3)
     ]
-    bound = at_most(
-        "E W^2 against 2n^2/L, L = 3",
-        exact_variance(n, 3),
-        claimed_variance(n, 3),
-        bears=Bears.SUPPORTS,
+    bound = SUPPORTS.at_most(
+        "E W^2 against 2n^2/L, L = 3", exact_variance(n, 3), claimed_variance(n, 3)
     )
     return Outcome.of(*facts, bound)
 
@@ -231,19 +161,9 @@ def name_of_the_variance(effort: Effort) -> Outcome:
     mean = np.tensordot(chances, Z, axes=1)
     spread = float(chances @ np.square(Z - mean).sum(axis=(1, 2)))
     return Outcome.of(
-        different(
-            "variance of Z against E W^2",
-            spread,
-            exact_variance(n, n_labels),
-            1.0,
-            bears=Bears.REFUTES,
-        ),
-        equal(
-            "variance of W",
-            enumerated_variance(n, n_labels, 1),
-            exact_variance(n, n_labels),
-            1e-10,
-            bears=Bears.MEANT,
+        REFUTES.different("variance of Z against E W^2", spread, exact_variance(n, n_labels), 1.0),
+        MEANT.equal(
+            "variance of W", enumerated_variance(n, n_labels, 1), exact_variance(n, n_labels), 1e-10
         ),
     )
 
@@ -285,43 +205,22 @@ def lemma_2(effort: Effort) -> Outcome:
     enough = (6,) if effort.quick else (6, 7, 8, 12, 24)
     worst = {m: min(squared_norm_chance(n, m) for n in sizes) for m in (5, *enough)}
     return Outcome.of(
-        at_most("chance at L = 4, n = 200", at_200[3], CLAIMED_CHANCE - 0.005, bears=Bears.REFUTES),
-        at_most("chance at L = 1, n = 200", at_200[0], 0.53, bears=Bears.REFUTES),
-        at_least("chance at L = 5, n = 200", at_200[4], CLAIMED_CHANCE, bears=Bears.SUPPORTS),
-        at_most(
-            "chance at L = 5, n = 7",
-            squared_norm_chance(7, 5),
-            CLAIMED_CHANCE - 0.02,
-            bears=Bears.REFUTES,
+        REFUTES.at_most("chance at L = 4, n = 200", at_200[3], CLAIMED_CHANCE - 0.005),
+        REFUTES.at_most("chance at L = 1, n = 200", at_200[0], 0.53),
+        SUPPORTS.at_least("chance at L = 5, n = 200", at_200[4], CLAIMED_CHANCE),
+        REFUTES.at_most("chance at L = 5, n = 7", squared_norm_chance(7, 5), CLAIMED_CHANCE - 0.02),
+        CONDITION.at_least(
+            "smallest chance over n, L >= 6", min(worst[m] for m in enough), CLAIMED_CHANCE
         ),
-        at_least(
-            "smallest chance over n, L >= 6",
-            min(worst[m] for m in enough),
-            CLAIMED_CHANCE,
-            bears=Bears.CONDITION,
+        REFUTES.at_most("chance at L = 5, smallest over n", worst[5], CLAIMED_CHANCE),
+        CONDITION.equal(
+            "Chebyshev reaches 3/4 at L = 32", chebyshev_chance(32), CLAIMED_CHANCE, 1e-12
         ),
-        at_most("chance at L = 5, smallest over n", worst[5], CLAIMED_CHANCE, bears=Bears.REFUTES),
-        equal(
-            "Chebyshev reaches 3/4 at L = 32",
-            chebyshev_chance(32),
-            CLAIMED_CHANCE,
-            1e-12,
-            bears=Bears.CONDITION,
-        ),
-        equal(
-            "Cantelli reaches 3/4 at L = 24",
-            cantelli_chance(24),
-            CLAIMED_CHANCE,
-            1e-12,
-            bears=Bears.REPAIRED,
+        REPAIRED.equal(
+            "Cantelli reaches 3/4 at L = 24", cantelli_chance(24), CLAIMED_CHANCE, 1e-12
         ),
         # Without end n: |v|^2/n is chi square over L.
-        at_most(
-            "chance at L = 4, n without end",
-            chi2.sf(2, 4),
-            CLAIMED_CHANCE - 0.01,
-            bears=Bears.REFUTES,
-        ),
+        REFUTES.at_most("chance at L = 4, n without end", chi2.sf(2, 4), CLAIMED_CHANCE - 0.01),
     )
 
 
@@ -348,24 +247,13 @@ def tightness_of_both_theorems(effort: Effort) -> Outcome:
     )
     lower = sharp.chi_mean(64)  # |V| is at least the norm of one column, n/L points on average
     return Outcome.of(
-        mean_above(
-            "rank one, times sqrt(n)", rank_one.scaled(math.sqrt(n)), 0.85, bears=Bears.SUPPORTS
+        SUPPORTS.mean_above("rank one, times sqrt(n)", rank_one.scaled(math.sqrt(n)), 0.85),
+        SUPPORTS.mean_above(
+            "isotropic, d = L = 64, times sqrt(nL)", large.scaled(8e3), 1.5 * lower
         ),
-        mean_above(
-            "isotropic, d = L = 64, times sqrt(nL)",
-            large.scaled(8e3),
-            1.5 * lower,
-            bears=Bears.SUPPORTS,
-        ),
-        mean_below(
-            "isotropic, d = L = 64, times sqrt(nL)", large.scaled(8e3), 2.1, bears=Bears.SUPPORTS
-        ),
-        mean_above(
-            "isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 1.5, bears=Bears.SUPPORTS
-        ),
-        mean_below(
-            "isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 2.1, bears=Bears.SUPPORTS
-        ),
+        SUPPORTS.mean_below("isotropic, d = L = 64, times sqrt(nL)", large.scaled(8e3), 2.1),
+        SUPPORTS.mean_above("isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 1.5),
+        SUPPORTS.mean_below("isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 2.1),
         note="The appendix gives no lower bound for Theorem 4, C.2 being about the Frobenius "
         "ball; the rate is attained all the same, the constant c3 sqrt(2) = 129 is 67 times too "
         "large.",

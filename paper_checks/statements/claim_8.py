@@ -18,19 +18,8 @@ from leml_theory.bounds import (
     rademacher_chevet,
     theorem_3,
 )
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.statements.claim_7 import (
     CLAIMED_CHANCE,
     chebyshev_chance,
@@ -83,20 +72,8 @@ def range_of_the_sum(effort: Effort) -> Outcome:
         for last in (n, n_labels)
     )
     return Outcome.of(
-        different(
-            "-|X|_F/n summed to L, against the risk",
-            printed,
-            problem.risk(Z),
-            0.01,
-            bears=Bears.REFUTES,
-        ),
-        equal(
-            "-|X|_F/n summed to n, against the risk",
-            whole,
-            problem.risk(Z),
-            1e-12,
-            bears=Bears.MEANT,
-        ),
+        REFUTES.different("-|X|_F/n summed to L, against the risk", printed, problem.risk(Z), 0.01),
+        MEANT.equal("-|X|_F/n summed to n, against the risk", whole, problem.risk(Z), 1e-12),
         note="X stands for three things: the data, its covariance and this sum.",
     )
 
@@ -134,26 +111,14 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
     ]
     proxy = RademacherVectors(d).moments.proxy
     return Outcome.of(
-        at_most(
-            "eta^2 asked for, largest over v, against 2/d",
-            max(needed),
-            printed_proxy(d),
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_most(
+            "eta^2 asked for, largest over v, against 2/d", max(needed), printed_proxy(d)
         ),
-        equal(
-            "the same against 1/d",
-            max(needed),
-            1 / d,
-            1e-6,
-            "next term, of order |v|^2",
-            bears=Bears.REPAIRED,
+        REPAIRED.equal(
+            "the same against 1/d", max(needed), 1 / d, 1e-6, "next term, of order |v|^2"
         ),
-        equal(
-            "printed over smallest proxy",
-            printed_proxy(d) / (proxy or math.nan),
-            2.0,
-            1e-12,
-            bears=Bears.SLACK,
+        SLACK.equal(
+            "printed over smallest proxy", printed_proxy(d) / (proxy or math.nan), 2.0, 1e-12
         ),
     )
 
@@ -186,29 +151,16 @@ def lemma_3(effort: Effort) -> Outcome:
     small = effort.pick(3, 4)
     variances = [enumerated_variance(small, m, d) / exact_variance(small, m, d) for m, d in _SHAPES]
     return Outcome.of(
-        at_most("chance at L = d = 1", chances[1], 0.6, bears=Bears.REFUTES),
-        at_most("chance at L = d = 2", chances[2], CLAIMED_CHANCE - 0.005, bears=Bears.REFUTES),
-        at_least("chance at L = d = 4", chances[4], 0.94, bears=Bears.SUPPORTS),
-        at_most(
-            "chance at L = 1, d = 5, n = 9",
-            squared_norm_chance(9, 1, 5),
-            0.748,
-            bears=Bears.REFUTES,
-        ),
-        at_least("chance at L d = 6, smallest over n", six, CLAIMED_CHANCE, bears=Bears.CONDITION),
-        at_least(
-            "Chebyshev's chance at L d = 32",
-            chebyshev_chance(32),
-            CLAIMED_CHANCE,
-            bears=Bears.CONDITION,
-        ),
-        equal("E W^2 over 2n(n-1)/(Ld), largest", max(variances), 1.0, 1e-10, bears=Bears.CONTROL),
-        equal("the same, smallest", min(variances), 1.0, 1e-10, bears=Bears.CONTROL),
-        at_most(
-            "E W^2 against 2n^2/(Ld)",
-            exact_variance(5, 2, 3),
-            claimed_variance(5, 2, 3),
-            bears=Bears.SUPPORTS,
+        REFUTES.at_most("chance at L = d = 1", chances[1], 0.6),
+        REFUTES.at_most("chance at L = d = 2", chances[2], CLAIMED_CHANCE - 0.005),
+        SUPPORTS.at_least("chance at L = d = 4", chances[4], 0.94),
+        REFUTES.at_most("chance at L = 1, d = 5, n = 9", squared_norm_chance(9, 1, 5), 0.748),
+        CONDITION.at_least("chance at L d = 6, smallest over n", six, CLAIMED_CHANCE),
+        CONDITION.at_least("Chebyshev's chance at L d = 32", chebyshev_chance(32), CLAIMED_CHANCE),
+        CONTROL.equal("E W^2 over 2n(n-1)/(Ld), largest", max(variances), 1.0, 1e-10),
+        CONTROL.equal("the same, smallest", min(variances), 1.0, 1e-10),
+        SUPPORTS.at_most(
+            "E W^2 against 2n^2/(Ld)", exact_variance(5, 2, 3), claimed_variance(5, 2, 3)
         ),
     )
 
@@ -282,45 +234,20 @@ def claim_8(effort: Effort) -> Outcome:
     # E x = 0, so that every Z has risk zero, but x is not symmetric: the mean is not R_n.
     law = RareOutlier(0.01 / 0.99, 1.0, 0.01)
     plain, signed = centred_deviation(law, 20)
+    point = RademacherVectors(8).signed_sums(np.eye(8, dtype=int)[0], effort.rng)
     return Outcome.of(
-        at_least(
-            "McDiarmid's term over the Frobenius lower bound",
-            stated / lower,
-            1.0,
-            bears=Bears.REFUTES,
+        REFUTES.at_least("McDiarmid's term over the Frobenius lower bound", stated / lower, 1.0),
+        CONDITION.at_most("Bousquet's bound over it, d = L = 1024", repaired.value / lower, 0.2),
+        REFUTES.at_least("Bousquet's bound over it, d = 1", one.value / lower, 1.0),
+        REPAIRED.at_most(
+            "chance of a gap above it, d = L = 1, exact", _tail(plain_gap, 400), delta
         ),
-        at_most(
-            "Bousquet's bound over it, d = L = 1024",
-            repaired.value / lower,
-            0.2,
-            bears=Bears.CONDITION,
-        ),
-        at_least("Bousquet's bound over it, d = 1", one.value / lower, 1.0, bears=Bears.REFUTES),
-        at_most(
-            "chance of a gap above it, d = L = 1, exact",
-            _tail(plain_gap, 400),
-            delta,
-            bears=Bears.REPAIRED,
-        ),
-        at_least(
-            "chance of a gap above 0.4 of it",
-            _tail(0.4 * plain_gap, 400),
-            delta,
-            bears=Bears.CONTROL,
-        ),
-        equal("trace over Frobenius norm, d = 1", _norm_ratio(V), 1.0, 1e-12, bears=Bears.REFUTES),
-        at_least(
-            "E sup over R_n, centred but not symmetric", plain / signed, 1.5, bears=Bears.CONTROL
-        ),
-        at_most("and never above two", plain / signed, 2.0, bears=Bears.CONTROL),
-        equal("E x there", law.mean, 0.0, 1e-15, bears=Bears.CONTROL),
-        equal(
-            "trace over Frobenius norm, n = 1",
-            _norm_ratio(RademacherVectors(8).signed_sums(np.eye(8, dtype=int)[0], effort.rng)),
-            1.0,
-            1e-12,
-            bears=Bears.REFUTES,
-        ),
+        CONTROL.at_least("chance of a gap above 0.4 of it", _tail(0.4 * plain_gap, 400), delta),
+        REFUTES.equal("trace over Frobenius norm, d = 1", _norm_ratio(V), 1.0, 1e-12),
+        CONTROL.at_least("E sup over R_n, centred but not symmetric", plain / signed, 1.5),
+        CONTROL.at_most("and never above two", plain / signed, 2.0),
+        CONTROL.equal("E x there", law.mean, 0.0, 1e-15),
+        REFUTES.equal("trace over Frobenius norm, n = 1", _norm_ratio(point), 1.0, 1e-12),
         note="The separation is true for d >= L and n >= c L log L; as stated it is not proved, "
         "since the range of the linear loss is twice the radius. The mean R_n instead of 2 R_n "
         "needs y x symmetric given the label.",

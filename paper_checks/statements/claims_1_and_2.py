@@ -5,20 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver.algorithms import CPLST, compress, cplst, low_rank_least_squares
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-)
+from leml_solver.algorithms import CPLST, Compression, compress, cplst, low_rank_least_squares
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.cplst import cplst_objective, cplst_report, least_squared_error, squared_error
 from paper_checks.worlds.instances import (
     Instance,
@@ -62,18 +51,10 @@ def best_predictor_of_given_rank(effort: Effort) -> Outcome:
     Z = low_rank_least_squares(data.X, data.Y, data.rank)
     least = least_squared_error(data.X, data.Y, data.rank)
     return Outcome.of(
-        equal(
-            "squared error",
-            squared_error(data.X, data.Y, Z),
-            least,
-            1e-11 * least,
-            bears=Bears.SUPPORTS,
-        ),
-        at_most("worst residual of all instances over rounding", worst, 1, bears=Bears.SUPPORTS),
-        at_most("rank above k", rank, 0, bears=Bears.SUPPORTS),
-        at_most(
-            "undercut by alternating least squares, over rounding", beaten, 1, bears=Bears.SUPPORTS
-        ),
+        SUPPORTS.equal("squared error", squared_error(data.X, data.Y, Z), least, 1e-11 * least),
+        SUPPORTS.at_most("worst residual of all instances over rounding", worst, 1),
+        SUPPORTS.at_most("rank above k", rank, 0),
+        SUPPORTS.at_most("undercut by alternating least squares, over rounding", beaten, 1),
         note=f"{len(instances)} instances: " + ", ".join(dict.fromkeys(i.name for i in instances)),
     )
 
@@ -123,66 +104,27 @@ def _alternate(data: Instance, rng: np.random.Generator, iterations: int = 60) -
 )
 def when_the_minimiser_is_unique(effort: Effort) -> Outcome:
     """Unique with full column rank and a gap; without either, another minimiser is exhibited."""
-    clear, flat, tie = (
-        shaped(effort.rng, CLEAR_GAP, 2),
-        rank_deficient(effort.rng),
-        tied(effort.rng),
-    )
+    clear, flat = shaped(effort.rng, CLEAR_GAP, 2), rank_deficient(effort.rng)
+    tie = tied(effort.rng)
     Z, flat_Z, tie_Z = (low_rank_least_squares(i.X, i.Y, i.rank) for i in (clear, flat, tie))
     other, flat_other, tie_other = _alternate(clear, effort.rng), moved(flat, flat_Z), turned(tie)
     # sigma_3 / sigma_2 = 1/2: sixty alternations leave an angle of about 2^-120.
-    size = float(np.linalg.norm(Z))
-    thin = float(np.linalg.norm(_thin_svd_predictor(flat)) / np.linalg.norm(flat_Z))
+    size, least = float(np.linalg.norm(Z)), float(np.linalg.norm(flat_Z))
+    flat_move, tie_move = np.linalg.norm(flat_other - flat_Z), np.linalg.norm(tie_other - tie_Z)
+    thin = float(np.linalg.norm(_thin_svd_predictor(flat)) / least)
+    length, far = "the move has length 1", "far above rounding"
     return Outcome.of(
-        equal(
-            "distance of two minimisers, clear gap",
-            np.linalg.norm(Z - other),
-            0,
-            1e-9 * size,
-            bears=Bears.CONDITION,
+        CONDITION.equal(
+            "distance of two minimisers, clear gap", np.linalg.norm(Z - other), 0, 1e-9 * size
         ),
-        different(
-            "distance of two minimisers, rank-deficient X",
-            np.linalg.norm(flat_other - flat_Z),
-            0.0,
-            0.1,
-            "the move has length 1",
-            bears=Bears.REFUTES,
+        REFUTES.different(
+            "distance of two minimisers, rank-deficient X", flat_move, 0.0, 0.1, length
         ),
-        equal(
-            "their squared errors",
-            _error(flat, flat_other),
-            _error(flat, flat_Z),
-            1e-9,
-            bears=Bears.REFUTES,
-        ),
-        at_least(
-            "norm above the least",
-            np.linalg.norm(flat_other),
-            np.linalg.norm(flat_Z),
-            bears=Bears.REPAIRED,
-        ),
-        different(
-            "distance of two minimisers, tie",
-            np.linalg.norm(tie_other - tie_Z),
-            0.0,
-            1e-3,
-            "far above rounding",
-            bears=Bears.REFUTES,
-        ),
-        equal(
-            "their squared errors",
-            _error(tie, tie_other),
-            _error(tie, tie_Z),
-            1e-9,
-            bears=Bears.REFUTES,
-        ),
-        at_least(
-            "norm with zero singular values inverted, over the least",
-            thin,
-            1e6,
-            bears=Bears.REFUTES,
-        ),
+        REFUTES.equal("their squared errors", _error(flat, flat_other), _error(flat, flat_Z), 1e-9),
+        REPAIRED.at_least("norm above the least", np.linalg.norm(flat_other), least),
+        REFUTES.different("distance of two minimisers, tie", tie_move, 0.0, 1e-3, far),
+        REFUTES.equal("their squared errors", _error(tie, tie_other), _error(tie, tie_Z), 1e-9),
+        REFUTES.at_least("norm with zero singular values inverted, over the least", thin, 1e6),
     )
 
 
@@ -244,24 +186,13 @@ def sum_of_norms(effort: Effort) -> Outcome:
         outside.append(np.linalg.norm(R - U @ (U.T @ R)))
         whole.append(np.linalg.norm(R))
     a, b, c = (np.array(norms) for norms in (inside, outside, whole))
+    plain, squared = ((split_norm(a**p, b**p) / c**p).max() for p in (1, 2))
     return Outcome.of(
-        different(
-            "sum of the two norms over the norm",
-            (split_norm(a, b) / c).max(),
-            1.0,
-            1e-3,
-            bears=Bears.REFUTES,
+        REFUTES.different("sum of the two norms over the norm", plain, 1.0, 1e-3),
+        MEANT.equal(
+            "sum of squares over |Y - XZ|^2, which the claim minimises", squared, 1.0, 1e-13
         ),
-        equal(
-            "sum of squares over |Y - XZ|^2, which the claim minimises",
-            (split_norm(a**2, b**2) / c**2).max(),
-            1.0,
-            1e-13,
-            bears=Bears.MEANT,
-        ),
-        equal(
-            "spread of the second norm over Z", np.ptp(b) / b[0], 0.0, 1e-12, bears=Bears.REPAIRED
-        ),
+        REPAIRED.equal("spread of the second norm over Z", np.ptp(b) / b[0], 0.0, 1e-12),
     )
 
 
@@ -294,29 +225,17 @@ def cplst_is_the_same_predictor(effort: Effort) -> Outcome:
     least, size = least_squared_error(data.X, data.Y, 2), float(np.linalg.norm(Z))
     # The Gram matrix squares the singular values: their ratio 4 : 2 costs no digits here.
     return Outcome.of(
-        equal(
-            "objective (4)",
-            cplst_objective(data.X, data.Y, found),
-            least,
-            1e-11 * least,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "objective (4)", cplst_objective(data.X, data.Y, found), least, 1e-11 * least
         ),
-        equal(
-            "distance of the two predictors",
-            np.linalg.norm(Z - found.Z),
-            0,
-            1e-11 * size,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "distance of the two predictors", np.linalg.norm(Z - found.Z), 0, 1e-11 * size
         ),
-        equal(
-            "distance to the proof's route",
-            np.linalg.norm(Z - printed),
-            0,
-            1e-9 * size,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "distance to the proof's route", np.linalg.norm(Z - printed), 0, 1e-9 * size
         ),
-        at_most("worst distance of all instances over rounding", apart, 1, bears=Bears.SUPPORTS),
-        at_most("worst residual of all instances over rounding", worse, 1, bears=Bears.SUPPORTS),
+        SUPPORTS.at_most("worst distance of all instances over rounding", apart, 1),
+        SUPPORTS.at_most("worst residual of all instances over rounding", worse, 1),
         note=f"{len(instances)} instances, {sum(r.tied for r in reports)} of them tied.",
     )
 
@@ -353,20 +272,10 @@ def the_objectives_are_one_function(effort: Effort) -> Outcome:
                 cplst_objective(data.X, data.Y, pair) / squared_error(data.X, data.Y, pair.Z)
             )
     return Outcome.of(
-        equal(
-            "objective (4) over the squared error, smallest",
-            min(ratios),
-            1.0,
-            1e-12,
-            bears=Bears.SUPPORTS,
-        ),
-        equal("the same, largest", max(ratios), 1.0, 1e-12, bears=Bears.SUPPORTS),
-        different(
-            "the same where H^T H = 2.25 I",
-            max(loose, key=lambda r: abs(r - 1)),
-            1.0,
-            1e-3,
-            bears=Bears.CONTROL,
+        SUPPORTS.equal("objective (4) over the squared error, smallest", min(ratios), 1.0, 1e-12),
+        SUPPORTS.equal("the same, largest", max(ratios), 1.0, 1e-12),
+        CONTROL.different(
+            "the same where H^T H = 2.25 I", max(loose, key=lambda r: abs(r - 1)), 1.0, 1e-3
         ),
     )
 
@@ -397,29 +306,17 @@ def ties_separate_the_closed_forms(effort: Effort) -> Outcome:
     values = [cplst_objective(data.X, data.Y, pair) for pair in (found, other)]
     apart = float(np.linalg.norm(found.Z - other.Z))
     return Outcome.of(
-        equal(
-            "objective (4) at the other solution",
-            values[1],
-            values[0],
-            1e-10 * values[0],
-            bears=Bears.REFUTES,
+        REFUTES.equal(
+            "objective (4) at the other solution", values[1], values[0], 1e-10 * values[0]
         ),
-        different(
-            "distance of the two predictors",
-            apart,
-            0.0,
-            1e-3,
-            "far above rounding",
-            bears=Bears.REFUTES,
-        ),
-        at_most(
+        REFUTES.different("distance of the two predictors", apart, 0.0, 1e-3, "far above rounding"),
+        CONDITION.at_most(
             "distance of the two closed forms where there is a gap, over rounding",
             clear.distance / clear.distance_tolerance,
             1,
-            bears=Bears.CONDITION,
         ),
-        equal("tie recognised", report.tied, 1, 0, "exact", bears=Bears.CONTROL),
-        equal("tie seen where there is a gap", clear.tied, 0, 0, "exact", bears=Bears.CONTROL),
+        CONTROL.equal("tie recognised", report.tied, 1, 0, "exact"),
+        CONTROL.equal("tie seen where there is a gap", clear.tied, 0, 0, "exact"),
         note="; ".join(report.remarks),
     )
 
@@ -462,25 +359,13 @@ def the_original_centres_the_labels(effort: Effort) -> Outcome:
     off, on = data.Y + 3.0, data.Y - data.Y.mean(axis=0)
     far, near = (cplst_report(data.X, Y, data.rank) for Y in (off, on))
     gained = 1 - far.centred_objective / far.objective
+    reason = "the labels' mean is three deviations"
     return Outcome.of(
-        different(
-            "shift of predictions, labels off centre",
-            far.centring_shift,
-            0.0,
-            0.1,
-            "the labels' mean is three deviations",
-            bears=Bears.REFUTES,
+        REFUTES.different(
+            "shift of predictions, labels off centre", far.centring_shift, 0.0, 0.1, reason
         ),
-        at_least(
-            "share of the squared error that centring saves", gained, 0.1, bears=Bears.REFUTES
-        ),
-        equal(
-            "shift of predictions, centred labels",
-            near.centring_shift,
-            0.0,
-            1e-12,
-            bears=Bears.CONDITION,
-        ),
+        REFUTES.at_least("share of the squared error that centring saves", gained, 0.1),
+        CONDITION.equal("shift of predictions, centred labels", near.centring_shift, 0.0, 1e-12),
     )
 
 
@@ -512,51 +397,20 @@ def transposes_in_the_proof(effort: Effort) -> Outcome:
         square.X, square.Y, printed_predictor(problem.V, problem.singular_values, Mk)
     )
     correct = squared_error(square.X, square.Y, problem.predictor(Mk))
-    shape = compress(wide.X, wide.Y)
+    conforms = _conforms(compress(wide.X, wide.Y))
+    pseudo = np.linalg.norm(problem.predictor(problem.M) - np.linalg.pinv(square.X) @ square.Y)
+    turned = np.linalg.norm((P * sigma)[:, :7] @ printed_right_factor(Qt) - problem.M)
+    right = np.linalg.norm((P * sigma) @ Qt - problem.M)
+    size = float(np.linalg.norm(square.Y))
     return Outcome.of(
-        equal(
-            "printed products that conform when rank X < d",
-            _conforms(shape.V, shape.singular_values, shape.M),
-            0,
-            0,
-            "exact",
-            bears=Bears.REFUTES,
+        REFUTES.equal("printed products that conform when rank X < d", conforms, 0, 0, "exact"),
+        REFUTES.different("squared error as printed, over the least", printed / least, 1.0, 1e-6),
+        REPAIRED.equal("squared error with V_X, over the least", correct / least, 1.0, 1e-11),
+        MEANT.equal(
+            "X^+ as V_X S^-1 U_X^T, a few lines above: its error", pseudo, 0.0, 1e-12 * size
         ),
-        different(
-            "squared error as printed, over the least",
-            printed / least,
-            1.0,
-            1e-6,
-            bears=Bears.REFUTES,
-        ),
-        equal(
-            "squared error with V_X, over the least",
-            correct / least,
-            1.0,
-            1e-11,
-            bears=Bears.REPAIRED,
-        ),
-        equal(
-            "X^+ as V_X S^-1 U_X^T, a few lines above: its error",
-            np.linalg.norm(problem.predictor(problem.M) - np.linalg.pinv(square.X) @ square.Y),
-            0.0,
-            1e-12 * float(np.linalg.norm(square.Y)),
-            bears=Bears.MEANT,
-        ),
-        different(
-            "truncated SVD with V_k for its transpose",
-            np.linalg.norm((P * sigma)[:, :7] @ printed_right_factor(Qt) - problem.M),
-            0.0,
-            1e-3,
-            bears=Bears.REFUTES,
-        ),
-        equal(
-            "truncated SVD with the transpose",
-            np.linalg.norm((P * sigma) @ Qt - problem.M),
-            0.0,
-            1e-12 * sigma.sum(),
-            bears=Bears.REPAIRED,
-        ),
+        REFUTES.different("truncated SVD with V_k for its transpose", turned, 0.0, 1e-3),
+        REPAIRED.equal("truncated SVD with the transpose", right, 0.0, 1e-12 * sigma.sum()),
     )
 
 
@@ -570,10 +424,10 @@ def printed_right_factor(Qt: Array) -> Array:
     return np.asarray(Qt.T)
 
 
-def _conforms(V: Array, sigma: Array, M: Array) -> int:
-    """Return 1 if the printed product can be formed."""
+def _conforms(problem: Compression) -> bool:
+    """Return whether the printed product can be formed."""
     try:
-        printed_predictor(V, sigma, M)
+        printed_predictor(problem.V, problem.singular_values, problem.M)
     except ValueError:
-        return 0
-    return 1
+        return False
+    return True

@@ -8,19 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_theory.rademacher import spectral_norms
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.exact_tails import (
     largest_count_chance,
     largest_count_tail,
@@ -73,7 +62,7 @@ LABEL_LAWS = {
     where="Appendix B.4, line 2 of the formulas",
     anchor="2dfab6788a75",
 )
-def event_names(effort: Effort) -> Outcome:  # noqa: ARG001
+def event_names(_: Effort) -> Outcome:
     """The law of total expectation needs one event and its complement; E_min is neither.
 
     E_min is taken for the event that its name suggests, every label seen at least half as often
@@ -89,27 +78,11 @@ def event_names(effort: Effort) -> Outcome:  # noqa: ARG001
     share, other = float(chances @ often), float(chances @ least)
     probabilities = LABEL_LAWS["Zipf 1, L = 100"]
     return Outcome.of(
-        equal(
-            "both terms with E_max",
-            inside * share + outside * (1 - share),
-            whole,
-            1e-12,
-            bears=Bears.MEANT,
+        MEANT.equal("both terms with E_max", inside * share + outside * (1 - share), whole, 1e-12),
+        REFUTES.different(
+            "with P[E_min] as printed", inside * other + outside * (1 - share), whole, 0.1
         ),
-        different(
-            "with P[E_min] as printed",
-            inside * other + outside * (1 - share),
-            whole,
-            0.1,
-            bears=Bears.REFUTES,
-        ),
-        equal(
-            "p as the smallest p_l",
-            float(probabilities.min()),
-            probabilities[-1],
-            0,
-            bears=Bears.CONTROL,
-        ),
+        CONTROL.equal("p as the smallest p_l", probabilities.min(), probabilities[-1], 0),
         note="Also: the index under min is l, and the root is that of a number, not of a norm.",
     )
 
@@ -140,7 +113,7 @@ def probability_of_the_event(n: int) -> float:
     where="Appendix B.4, paragraph 2, sentence 1",
     anchor="849bfb517362",
 )
-def doubled_probability(effort: Effort) -> Outcome:  # noqa: ARG001
+def doubled_probability(_: Effort) -> Outcome:
     """P[E_max] >= 1 - delta is true or false, never 'with probability 1 - delta'."""
     delta = 0.1
     n = paper_points(np.full(5, 0.2), delta)
@@ -148,13 +121,9 @@ def doubled_probability(effort: Effort) -> Outcome:  # noqa: ARG001
     always = float(chance >= 1 - delta)
     union = 1 - largest_count_tail(n, np.full(5, 0.2))
     return Outcome.of(
-        different(
-            "chance that P[E_max] >= 1 - delta", always, 1 - delta, 0.05, bears=Bears.REFUTES
-        ),
-        at_least("P[E_max], exact", chance, 1 - delta, bears=Bears.MEANT),
-        at_least(
-            "P[E_max] against the union bound", chance, union, 1e-9, "rounding", bears=Bears.CONTROL
-        ),
+        REFUTES.different("chance that P[E_max] >= 1 - delta", always, 1 - delta, 0.05),
+        MEANT.at_least("P[E_max], exact", chance, 1 - delta),
+        CONTROL.at_least("P[E_max] against the union bound", chance, union, 1e-9, "rounding"),
     )
 
 
@@ -186,47 +155,27 @@ def points_for_lemma_1(effort: Effort) -> Outcome:
         paper, repaired = paper_points(law, delta), repaired_points(law, delta)
         tails = largest_count_tails(np.arange(float(repaired), effort.pick(2, 4) * repaired), law)
         facts += [
-            at_most(
-                f"tail at the lemma's n, {name}",
-                largest_count_tail(paper, law),
-                delta,
-                bears=Bears.SUPPORTS,
+            SUPPORTS.at_most(
+                f"tail at the lemma's n, {name}", largest_count_tail(paper, law), delta
             ),
-            at_most(
-                f"largest tail from (3/P) log(L/delta) on, {name}",
-                tails.max(),
-                delta,
-                bears=Bears.REPAIRED,
+            REPAIRED.at_most(
+                f"largest tail from (3/P) log(L/delta) on, {name}", tails.max(), delta
             ),
-            at_least(
-                f"lemma's n over the repaired one, {name}", paper / repaired, 1.2, bears=Bears.SLACK
-            ),
+            SLACK.at_least(f"lemma's n over the repaired one, {name}", paper / repaired, 1.2),
         ]
     uniform = LABEL_LAWS["uniform, L = 200"]
     needed = exact_points(uniform, delta, 5000)
-    lead = at_least(
-        "lemma's n over the exact need, uniform, L = 200",
-        paper_points(uniform, delta) / needed,
-        50,
-        bears=Bears.SLACK,
+    lead = SLACK.at_least(
+        "lemma's n over the exact need, uniform, L = 200", paper_points(uniform, delta) / needed, 50
     )
     half = largest_count_tail(repaired_points(uniform, delta) // 2, uniform)
     return Outcome.of(
         lead,
-        equal(
-            "lemma's n, uniform, L = 200",
-            paper_points(uniform, delta),
-            165_881,
-            0,
-            bears=Bears.CONTROL,
+        CONTROL.equal("lemma's n, uniform, L = 200", paper_points(uniform, delta), 165_881, 0),
+        REPAIRED.at_most(
+            "exact need against the repaired n", needed, repaired_points(uniform, delta)
         ),
-        at_most(
-            "exact need against the repaired n",
-            needed,
-            repaired_points(uniform, delta),
-            bears=Bears.REPAIRED,
-        ),
-        at_least("tail at half of the repaired n", half, delta, bears=Bears.CONTROL),
+        CONTROL.at_least("tail at half of the repaired n", half, delta),
         *facts,
         note=f"Exact need for 200 uniform labels at delta = 0.05: n = {needed:,}.",
     )
@@ -256,21 +205,9 @@ def conditioning(effort: Effort) -> Outcome:
     rest = n * law.moments.second_moment * float(chances @ ~often)
     bound = _conditional(squares, chances, often) + rest
     return Outcome.of(
-        at_most(
-            "E[|V|_2^2 | l], largest over l",
-            max(given[0]),
-            n,
-            1e-12,
-            "rounding",
-            bears=Bears.SUPPORTS,
-        ),
-        equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12, bears=Bears.CONTROL),
-        equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12, bears=Bears.CONTROL),
-        at_most(
-            "E|V|_2^2 against the bound by conditioning",
-            float(chances @ squares),
-            bound,
-            bears=Bears.SUPPORTS,
-        ),
-        at_least("chance of the complement", float(chances @ ~often), 1e-3, bears=Bears.CONTROL),
+        SUPPORTS.at_most("E[|V|_2^2 | l], largest over l", max(given[0]), n, 1e-12, "rounding"),
+        CONTROL.equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12),
+        CONTROL.equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12),
+        SUPPORTS.at_most("E|V|_2^2 against the bound by conditioning", chances @ squares, bound),
+        CONTROL.at_least("chance of the complement", chances @ ~often, 1e-3),
     )

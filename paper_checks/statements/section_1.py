@@ -11,18 +11,8 @@ from leml_solver import Labels, Squared
 from leml_solver.algorithms import Counted, FeatureProblem, entries_of
 from leml_theory.measurements.planted import worst_planted
 from paper_checks import printed
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_3_costs import tally
 
 ORDERS_OF_MAGNITUDE = 100.0  # the least that the plural can mean
@@ -44,13 +34,8 @@ def memory_of_a_full_model(_: Effort) -> Outcome:
     ratio = claimed / model_gigabytes(n_features, n_labels, 8)
     reason = "'around' allows a factor of 1.5"
     return Outcome.of(
-        equal(
-            "logarithm of claimed over computed",
-            math.log(ratio),
-            0.0,
-            math.log(1.5),
-            reason,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "logarithm of claimed over computed", math.log(ratio), 0.0, math.log(1.5), reason
         )
     )
 
@@ -90,33 +75,14 @@ def gain_of_the_fast_operations(effort: Effort) -> Outcome:
     nonzeros = float(sizes["train_nonzeros"]["bibtex"])
     bibtex = predicted_gain(0.2 * float(sizes["n_labels"]["bibtex"]), nonzeros)
     return Outcome.of(
-        equal(
-            "gain at s = 10, 40 nonzeros",
-            gains[10, 40],
-            predicted_gain(10, 40),
-            1e-9,
-            bears=Bears.REPAIRED,
+        REPAIRED.equal("gain at s = 10, 40 nonzeros", gains[10, 40], predicted_gain(10, 40), 1e-9),
+        REPAIRED.equal("worst relative error of s d/(s + d)", worst, 0.0, 1e-9),
+        REFUTES.at_most("share of the claimed gain at s = 2, 40 nonzeros", gains[2, 40] / 40, 0.05),
+        CONDITION.at_least(
+            "the same where |Omega| = nnz(X)", gains[40, 40] / 40, 0.5, 1e-12, "rounding"
         ),
-        equal("worst relative error of s d/(s + d)", worst, 0.0, 1e-9, bears=Bears.REPAIRED),
-        at_most(
-            "share of the claimed gain at s = 2, 40 nonzeros",
-            gains[2, 40] / 40,
-            0.05,
-            bears=Bears.REFUTES,
-        ),
-        at_least(
-            "the same where |Omega| = nnz(X)",
-            gains[40, 40] / 40,
-            0.5,
-            1e-12,
-            "rounding",
-            bears=Bears.CONDITION,
-        ),
-        at_most(
-            "bibtex, a fifth observed, share of the claimed gain",
-            bibtex / nonzeros,
-            1 / 3,
-            bears=Bears.REFUTES,
+        REFUTES.at_most(
+            "bibtex, a fifth observed, share of the claimed gain", bibtex / nonzeros, 1 / 3
         ),
         note=f"bibtex with a fifth of its labels: {bibtex:.1f} times, not {nonzeros:.1f}",
     )
@@ -184,32 +150,16 @@ def announced_rate(effort: Effort) -> Outcome:
         for row in (square, wide)
     ]
     first, second = theorem_4_terms(n, 10**4, radius=1.0, delta=0.05)
-    reason = "five standard errors"
     room = max(errors[0] / 2, errors[1] * (8 / 2048) ** 0.5)
+    reason = "five standard errors"
+    both = "excess risk over (1/sqrt(L) + 1/sqrt(d))/sqrt(n), the larger of both"
     return Outcome.of(
-        at_least(
-            "excess risk times sqrt(nL), d = 8, L = 2048",
-            scaled[1],
-            3.0,
-            errors[1],
-            reason,
-            bears=Bears.REFUTES,
+        REFUTES.at_least(
+            "excess risk times sqrt(nL), d = 8, L = 2048", scaled[1], 3.0, errors[1], reason
         ),
-        at_most("the same at L = d = 8", scaled[0], 1.2, errors[0], reason, bears=Bears.SUPPORTS),
-        at_least(
-            "second over first term of Theorem 4, L = 10^4",
-            second / first,
-            100.0,
-            bears=Bears.REFUTES,
-        ),
-        at_most(
-            "excess risk over (1/sqrt(L) + 1/sqrt(d))/sqrt(n), the larger of both",
-            max(corrected),
-            0.5,
-            room,
-            reason,
-            bears=Bears.REPAIRED,
-        ),
+        SUPPORTS.at_most("the same at L = d = 8", scaled[0], 1.2, errors[0], reason),
+        REFUTES.at_least("second over first term of Theorem 4, L = 10^4", second / first, 100.0),
+        REPAIRED.at_most(both, max(corrected), 0.5, room, reason),
     )
 
 
@@ -243,12 +193,7 @@ def orders_of_magnitude_faster(_: Effort) -> Outcome:
     wide = printed.spread(times, ["dataset", "rank"], "method")
     ratios = wide["WSABIE"] / wide["LEML"]
     return Outcome.of(
-        at_most(
-            "largest ratio of training times",
-            ratios.max(),
-            ORDERS_OF_MAGNITUDE / 10,
-            bears=Bears.REFUTES,
-        ),
-        at_least("smallest ratio of training times", ratios.min(), 1.0, bears=Bears.REPAIRED),
+        REFUTES.at_most("largest ratio of training times", ratios.max(), ORDERS_OF_MAGNITUDE / 10),
+        REPAIRED.at_least("smallest ratio of training times", ratios.min(), 1.0),
         note="WSABIE over LEML: " + ", ".join(f"{ratio:.1f}" for ratio in ratios),
     )

@@ -10,20 +10,8 @@ from numpy.typing import NDArray
 from leml_solver import AlternatingOptions, Problem, Squared, TraceBall, fit_factors, minimise
 from leml_solver.algorithms import low_rank_least_squares
 from paper_checks import printed
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    count,
-    different,
-    equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.worlds.instances import Instance, ordinary
 
 Array = NDArray[np.float64]
@@ -48,13 +36,13 @@ TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.fl
     where="Section 2, paragraph 1, sentence 3",
     anchor="517c0c59e5f2",
 )
-def label_index(effort: Effort) -> Outcome:  # noqa: ARG001
+def label_index(_: Effort) -> Outcome:
     """The words speak of an index that the sentence does not bind."""
     binding, formula, words = printed.QUOTED["index of a label"].written
     bound, spoken, used = binding[0], words[0], formula.partition("^")[2][0]
     return Outcome.of(
-        count("the words speak of the bound index", spoken == bound, 0, bears=Bears.REFUTES),
-        count("the formula uses the bound index", used == bound, 1, bears=Bears.MEANT),
+        REFUTES.count("the words speak of the bound index", spoken == bound, 0),
+        MEANT.count("the formula uses the bound index", used == bound, 1),
     )
 
 
@@ -92,21 +80,11 @@ def one_letter_for_two_quantities(effort: Effort) -> Outcome:
     apart = float(np.linalg.norm(Z - penalised))
     near = float(np.linalg.norm(linked.Z - penalised))
     return Outcome.of(
-        different(
-            "distance of the two predictors",
-            apart,
-            0.0,
-            10 * room,
-            "certified gaps",
-            bears=Bears.REFUTES,
+        REFUTES.different(
+            "distance of the two predictors", apart, 0.0, 10 * room, "certified gaps"
         ),
-        equal(
-            "distance with the radius of the penalised one",
-            near,
-            0.0,
-            room,
-            "certified gaps",
-            bears=Bears.CONDITION,
+        CONDITION.equal(
+            "distance with the radius of the penalised one", near, 0.0, room, "certified gaps"
         ),
     )
 
@@ -137,20 +115,9 @@ def hardness_by_bicliques(effort: Effort) -> Outcome:
     predicted = float(graph.sum()) - largest_biclique(graph)
     reason = "the weight on non-edges is 1e6, not infinite"
     return Outcome.of(
-        equal(
-            "least weighted error, random graph",
-            min(values),
-            predicted,
-            0.02,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "least weighted error, two blocks", min(blocks), 4.0, 0.02, reason, bears=Bears.SUPPORTS
-        ),
-        equal(
-            "worst local minimum, two blocks", max(blocks), 9.0, 0.02, reason, bears=Bears.SUPPORTS
-        ),
+        SUPPORTS.equal("least weighted error, random graph", min(values), predicted, 0.02, reason),
+        SUPPORTS.equal("least weighted error, two blocks", min(blocks), 4.0, 0.02, reason),
+        SUPPORTS.equal("worst local minimum, two blocks", max(blocks), 9.0, 0.02, reason),
         note="NP-hardness is by citation (Gillis and Glineur, weighted low-rank approximation); "
         "the check runs its reduction: the best rank-one fit finds the largest biclique.",
     )
@@ -208,33 +175,14 @@ def more_than_two_classes(effort: Effort) -> Outcome:
         [rule(X, classes), order.argsort()[rule(X, order[classes])]]
         for rule in (class_by_number, class_by_column)
     )
+    changed, moved = np.mean(by_number[0] != by_number[1]), np.sum(by_column[0] != by_column[1])
+    right = np.mean(by_column[0] == classes)
+    reason = "the sectors do not overlap"
     return Outcome.of(
-        at_most(
-            "one column per label: share right",
-            np.mean(by_number[0] == classes),
-            0.8,
-            bears=Bears.REFUTES,
-        ),
-        at_least(
-            "one column per label: share changed by other names",
-            np.mean(by_number[0] != by_number[1]),
-            0.1,
-            bears=Bears.REFUTES,
-        ),
-        equal(
-            "one column per class: share right",
-            np.mean(by_column[0] == classes),
-            1.0,
-            0.0,
-            "the sectors do not overlap",
-            bears=Bears.CONDITION,
-        ),
-        count(
-            "one column per class: points changed by other names",
-            int(np.sum(by_column[0] != by_column[1])),
-            0,
-            bears=Bears.CONDITION,
-        ),
+        REFUTES.at_most("one column per label: share right", np.mean(by_number[0] == classes), 0.8),
+        REFUTES.at_least("one column per label: share changed by other names", changed, 0.1),
+        CONDITION.equal("one column per class: share right", right, 1.0, 0.0, reason),
+        CONDITION.count("one column per class: points changed by other names", moved, 0),
     )
 
 
@@ -276,42 +224,21 @@ def one_half_or_not(effort: Effort) -> Outcome:
     with_half, without = (_directional(data, W, H, direction, half) for half in (0.5, 1.0))
     Q = np.linalg.qr(data.X)[0]
     unit = Instance("orthonormal", Q, data.Y * 5, 3)
-    doubled = soft_threshold(Q.T @ unit.Y, 2.0 / 2)
     Z = penalised_predictor(unit, 1.0)
-    other = soft_threshold(Q.T @ unit.Y, 2.0)
+    doubled, other = (
+        np.linalg.norm(Z - soft_threshold(Q.T @ unit.Y, penalty)) for penalty in (2.0 / 2, 2.0)
+    )
     size = float(np.linalg.norm(Z))
     reason = "alternating minimisation to the rounding limit"
     return Outcome.of(
-        equal(
-            "slope (12) over that of half the squared error",
-            slope / with_half,
-            1.0,
-            1e-10,
-            bears=Bears.MEANT,
+        MEANT.equal(
+            "slope (12) over that of half the squared error", slope / with_half, 1.0, 1e-10
         ),
-        equal(
-            "slope (12) over that of the squared error",
-            slope / without,
-            0.5,
-            1e-10,
-            bears=Bears.REFUTES,
+        REFUTES.equal("slope (12) over that of the squared error", slope / without, 0.5, 1e-10),
+        REPAIRED.equal(
+            "penalty 2 without 1/2 against penalty 1 with it", doubled, 0.0, 1e-5 * size, reason
         ),
-        equal(
-            "penalty 2 without 1/2 against penalty 1 with it",
-            np.linalg.norm(Z - doubled),
-            0.0,
-            1e-5 * size,
-            reason,
-            bears=Bears.REPAIRED,
-        ),
-        different(
-            "penalty 2 in both",
-            np.linalg.norm(Z - other),
-            0.0,
-            1e-2 * size,
-            reason,
-            bears=Bears.REFUTES,
-        ),
+        REFUTES.different("penalty 2 in both", other, 0.0, 1e-2 * size, reason),
     )
 
 
@@ -343,13 +270,10 @@ def overfitting_without_penalty(effort: Effort) -> Outcome:
     # The logarithm of a ratio has deviation 0.37 at d = 50 (mean 0.6) and 0.25 at d = 3 (mean
     # -0.1): both thresholds are more than five standard errors of 24 draws away.
     return Outcome.of(
-        at_least(
-            "excess risk of CPLST over that with a penalty, d = 50, n = 60",
-            many,
-            1.2,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_least(
+            "excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.2
         ),
-        at_most("the same at d = 3", few, 1.2, bears=Bears.SUPPORTS),
+        SUPPORTS.at_most("the same at d = 3", few, 1.2),
     )
 
 

@@ -9,19 +9,8 @@ from numpy.typing import NDArray
 
 from leml_solver import LOSSES, AlternatingOptions, FactorResult, TraceBall, fit_factors
 from leml_solver.algorithms import balancing
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_2 import soft_threshold
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 from paper_checks.worlds.instances import Instance, ordinary
@@ -29,7 +18,7 @@ from paper_checks.worlds.instances import Instance, ordinary
 Array = NDArray[np.float64]
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
-CONVERGED = "alternating minimisation to its rounding limit"
+LIMIT = "alternating minimisation to its rounding limit"
 
 
 @Statement(
@@ -62,33 +51,15 @@ def trace_norm_of_factors(effort: Effort) -> Outcome:
     T, S = balancing(3 * W, H / 3)
     balanced = half_squares(3 * W @ T, H / 3 @ S)
     return Outcome.of(
-        at_least(
-            "median over random factorisations, over the norm",
-            np.median(others),
-            1.5,
-            bears=Bears.REFUTES,
+        REFUTES.at_least(
+            "median over random factorisations, over the norm", np.median(others), 1.5
         ),
-        at_least(
-            "least over random factorisations, over the norm",
-            min(others),
-            1.0,
-            1e-12,
-            "rounding",
-            bears=Bears.REPAIRED,
+        REPAIRED.at_least(
+            "least over random factorisations, over the norm", min(others), 1.0, 1e-12, "rounding"
         ),
-        equal(
-            "balanced factorisation, over the norm",
-            balanced / norm,
-            1.0,
-            1e-10,
-            bears=Bears.CONDITION,
-        ),
-        different(
-            "factors 3 W and H / 3, over the norm",
-            half_squares(3 * W, H / 3) / norm,
-            1.0,
-            1.0,
-            bears=Bears.REFUTES,
+        CONDITION.equal("balanced factorisation, over the norm", balanced / norm, 1.0, 1e-10),
+        REFUTES.different(
+            "factors 3 W and H / 3, over the norm", half_squares(3 * W, H / 3) / norm, 1.0, 1.0
         ),
     )
 
@@ -114,33 +85,16 @@ def factored_equals_convex(effort: Effort) -> Outcome:
     found, few = (_fit(data, rank, 3.0) for rank in (7, 2))
     convex = _proximal_gradient(data, 3.0)
     value = _convex_value(data, convex, 3.0)
-    norm = TraceBall(1.0).norm(few.W @ few.H.T)
+    ratio = half_squares(few.W, few.H) / TraceBall(1.0).norm(few.W @ few.H.T)
     gap = found.certificate.gap if found.certificate else np.inf
     return Outcome.of(
-        equal(
-            "factored minimum against the convex one",
-            found.objective,
-            value,
-            1e-8 * value,
-            CONVERGED,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal(
+            "factored minimum against the convex one", found.objective, value, 1e-8 * value, LIMIT
         ),
-        at_most("certified gap", gap, 0.0, 1e-6 * value, CONVERGED, bears=Bears.SUPPORTS),
-        equal(
-            "k = 2: penalty over trace norm",
-            half_squares(few.W, few.H) / norm,
-            1.0,
-            1e-7,
-            CONVERGED,
-            bears=Bears.SUPPORTS,
-        ),
-        at_least(
-            "k = 2: minimum over the convex one",
-            few.objective / value,
-            1.0,
-            1e-9,
-            CONVERGED,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_most("certified gap", gap, 0.0, 1e-6 * value, LIMIT),
+        SUPPORTS.equal("k = 2: penalty over trace norm", ratio, 1.0, 1e-7, LIMIT),
+        SUPPORTS.at_least(
+            "k = 2: minimum over the convex one", few.objective / value, 1.0, 1e-9, LIMIT
         ),
     )
 
@@ -188,18 +142,9 @@ def convex_in_each_factor(effort: Effort) -> Outcome:
     world = factor_world(effort.rng, SQUARED, penalty=0.1)
     across = float(np.linalg.norm(world.X.T @ np.where(world.seen, world.Y, 0.0), 2))
     return Outcome.of(
-        at_least(
-            "least eigenvalue minus the penalty",
-            min(lowest),
-            0.0,
-            1e-9,
-            "rounding",
-            bears=Bears.SUPPORTS,
-        ),
+        SUPPORTS.at_least("least eigenvalue minus the penalty", min(lowest), 0.0, 1e-9, "rounding"),
         # At W = H = 0 the joint Hessian has blocks penalty I and -X^T Y: eigenvalues mix them.
-        at_most(
-            "least joint eigenvalue at W = H = 0", world.penalty - across, -0.1, bears=Bears.CONTROL
-        ),
+        CONTROL.at_most("least joint eigenvalue at W = H = 0", world.penalty - across, -0.1),
     )
 
 
@@ -234,22 +179,12 @@ def ends_at_a_stationary_point(effort: Effort) -> Outcome:
         )
         left.append(_gradient_norm(replace(world, W=end.W, H=end.H)) / _gradient_norm(world))
     A = factor_world(effort.rng, SQUARED).X @ effort.rng.standard_normal((7, 1)) @ np.ones((1, 2))
-    curvatures = np.linalg.eigvalsh(A.T @ A)
+    least, largest = np.linalg.eigvalsh(A.T @ A)
+    flatness = least / largest
     return Outcome.of(
-        equal(
-            "gradient at the end over that at the start",
-            max(left),
-            0.0,
-            1e-5,
-            CONVERGED,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "penalty 0, dependent columns of W: least curvature over largest",
-            curvatures[0] / curvatures[1],
-            0.0,
-            1e-12,
-            bears=Bears.CONTROL,
+        SUPPORTS.equal("gradient at the end over that at the start", max(left), 0.0, 1e-5, LIMIT),
+        CONTROL.equal(
+            "penalty 0, dependent columns of W: least curvature over largest", flatness, 0.0, 1e-12
         ),
     )
 
@@ -283,29 +218,14 @@ def _gradient_norm(world: FactorWorld) -> float:
 def kernel_remark(effort: Effort) -> Outcome:
     """The trace norm of coefficients gives another problem than the linear one, unless K = I."""
     data = ordinary(effort.rng, n=20, d=5, n_labels=4)
-    literal, corrected = (_kernel_change(data, power) for power in (1.0, 0.5))
     rows = Instance("orthonormal rows", np.linalg.qr(data.X[:5].T)[0].T, data.Y[:5], 3)
+    literal, corrected = (_kernel_change(data, power) for power in (1.0, 0.5))
+    same = _kernel_change(rows, 1.0)
     reason = "two fits to their rounding limits"
     return Outcome.of(
-        at_least(
-            "change of predictions with |Z|_tr on coefficients", literal, 0.05, bears=Bears.REFUTES
-        ),
-        equal(
-            "change of predictions with |K^(1/2) Z|_tr",
-            corrected,
-            0.0,
-            1e-5,
-            reason,
-            bears=Bears.REPAIRED,
-        ),
-        equal(
-            "change with |Z|_tr where K is the identity",
-            _kernel_change(rows, 1.0),
-            0.0,
-            1e-5,
-            reason,
-            bears=Bears.CONDITION,
-        ),
+        REFUTES.at_least("change of predictions with |Z|_tr on coefficients", literal, 0.05),
+        REPAIRED.equal("change of predictions with |K^(1/2) Z|_tr", corrected, 0.0, 1e-5, reason),
+        CONDITION.equal("change with |Z|_tr where K is the identity", same, 0.0, 1e-5, reason),
     )
 
 

@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Fact,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    equal,
-)
+from paper_checks.checking import Effort, Fact, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import ANSWERS, CONDITION, CONTROL, REFUTES
 from paper_checks.cplst import least_squared_error
 from paper_checks.statements.claims_1_and_2 import CLEAR_GAP
 from paper_checks.statements.section_2 import soft_threshold
@@ -81,22 +71,11 @@ def global_minimum_from_random_starts(effort: Effort) -> Outcome:
         # sigma_3 / sigma_2 = 1/2 and the error shrinks by its square: 60 steps leave rounding.
         name = "orthogonal X" if penalty else "penalty 0"
         facts.append(
-            equal(
-                f"{name}: worst end above the minimum",
-                max(ends),
-                0.0,
-                1e-10 * least,
-                bears=Bears.CONDITION,
-            )
+            CONDITION.equal(f"{name}: worst end above the minimum", max(ends), 0.0, 1e-10 * least)
         )
         facts.append(
-            at_least(
-                f"{name}: best end above it",
-                min(ends),
-                0.0,
-                1e-10 * least,
-                "rounding",
-                bears=Bears.CONTROL,
+            CONTROL.at_least(
+                f"{name}: best end above it", min(ends), 0.0, 1e-10 * least, "rounding"
             )
         )
     return Outcome.of(*facts, *saddle_facts(effort))
@@ -115,23 +94,14 @@ def saddle_facts(effort: Effort) -> list[Fact]:
         )
         high = saddle_height(Y, penalty)
         facts.append(
-            equal(
-                f"start at a saddle, penalty {penalty:g}: above the minimum",
-                stuck,
-                high,
-                1e-9,
-                bears=Bears.REFUTES,
+            REFUTES.equal(
+                f"start at a saddle, penalty {penalty:g}: above the minimum", stuck, high, 1e-9
             )
         )
-        facts.append(
-            equal("the same moved by 1e-6", near, 0.0, 1e-9, "80 iterations", bears=Bears.CONDITION)
-        )
+        facts.append(CONDITION.equal("the same moved by 1e-6", near, 0.0, 1e-9, "80 iterations"))
     zero = factored_objective(alternate(X, Y, PENALTY, np.zeros((4, 2)), 80))
     least = orthogonal_minimum(X, Y, 2, PENALTY)
-    return [
-        *facts,
-        at_least("start at W = 0: above the minimum", zero - least, 1.0, bears=Bears.REFUTES),
-    ]
+    return [*facts, REFUTES.at_least("start at W = 0: above the minimum", zero - least, 1.0)]
 
 
 def saddle_height(Y: Array, penalty: float) -> float:
@@ -172,48 +142,21 @@ def spurious_minimum(effort: Effort) -> Outcome:
     ends = np.array([_end(effort, 1) for _ in range(number)])
     # With two columns the problem has no spurious minimum: the convex value is reached.
     convex = max(_end(effort, 2) for _ in range(effort.pick(3, 20)))
-    wrong = np.abs(ends - values[1]) < 1e-6
+    better, wrong = (np.abs(ends - value) < 1e-6 for value in values)
+    neither = np.sum(~better & ~wrong)
     agree = _conditions_agree(effort)
     return Outcome.of(
-        equal("value of the worse local minimum", values[1], 31 / 6, 1e-12, bears=Bears.ANSWERS),
-        equal(
-            "value of the better one",
-            values[0],
-            2.5 + (13 / 6) ** 2 / 2,
-            1e-12,
-            bears=Bears.ANSWERS,
+        ANSWERS.equal("value of the worse local minimum", values[1], 31 / 6, 1e-12),
+        ANSWERS.equal("value of the better one", values[0], 2.5 + (13 / 6) ** 2 / 2, 1e-12),
+        ANSWERS.at_least("least Hessian eigenvalue at the worse one", lowest[1], 0.1),
+        ANSWERS.at_least("least Hessian eigenvalue at the better one", lowest[0], 0.1),
+        ANSWERS.at_least("share of random starts that end in the worse one", wrong.mean(), 0.2),
+        ANSWERS.equal("starts that end in neither", neither, 0, 0, "exact"),
+        ANSWERS.equal(
+            "k = 2: value reached by all starts", convex, 19 / 6, 1e-7, "stopped at 1e-13"
         ),
-        at_least("least Hessian eigenvalue at the worse one", lowest[1], 0.1, bears=Bears.ANSWERS),
-        at_least("least Hessian eigenvalue at the better one", lowest[0], 0.1, bears=Bears.ANSWERS),
-        at_least(
-            "share of random starts that end in the worse one",
-            wrong.mean(),
-            0.2,
-            bears=Bears.ANSWERS,
-        ),
-        equal(
-            "starts that end in neither",
-            (~wrong & (np.abs(ends - values[0]) > 1e-6)).sum(),
-            0,
-            0,
-            "exact",
-            bears=Bears.ANSWERS,
-        ),
-        equal(
-            "k = 2: value reached by all starts",
-            convex,
-            19 / 6,
-            1e-7,
-            "stopped at 1e-13",
-            bears=Bears.ANSWERS,
-        ),
-        equal(
-            "random diagonal cases where the closed condition errs",
-            agree,
-            0,
-            0,
-            "exact",
-            bears=Bears.ANSWERS,
+        ANSWERS.equal(
+            "random diagonal cases where the closed condition errs", agree, 0, 0, "exact"
         ),
         note=f"{wrong.sum()} of {number} random starts end in the worse minimum.",
     )

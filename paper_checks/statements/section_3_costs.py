@@ -13,20 +13,8 @@ from numpy.typing import NDArray
 
 from leml_solver.algorithms import Counted, DenseMatrix, FullSquared
 from paper_checks import printed
-from paper_checks.checking import (
-    EXACT,
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-)
+from paper_checks.checking import EXACT, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.statements.section_3_operations import THOROUGH
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
 
@@ -57,15 +45,10 @@ def average_number_of_nonzeros(effort: Effort) -> Outcome:
     X[0], X[-1] = np.arange(40) < 1, True
     printed = [printed_average(X, i) for i in range(len(X))]
     return Outcome.of(
-        different(
-            "spread of the printed value over the choice of x",
-            np.ptp(printed),
-            0.0,
-            1.0,
-            "exact",
-            bears=Bears.REFUTES,
+        REFUTES.different(
+            "spread of the printed value over the choice of x", np.ptp(printed), 0.0, 1.0, "exact"
         ),
-        equal("with x_i", X.sum(axis=1).mean(), X.sum() / len(X), 1e-12, bears=Bears.MEANT),
+        MEANT.equal("with x_i", X.sum(axis=1).mean(), X.sum() / len(X), 1e-12),
     )
 
 
@@ -100,30 +83,18 @@ def nonzeros_of_the_design(effort: Effort) -> Outcome:
     even, dense = np.full(n, 4), np.r_[d, np.full(n - 1, 4)]
     seen = effort.rng.permutation(np.repeat([1, 3], n // 2))
     uneven = np.r_[200, np.ones(n - 1, dtype=int)]
-    facts = []
-    for name, nonzeros, counts in (("independent", even, seen), ("one dense point", dense, uneven)):
-        exact = k * int((nonzeros * counts).sum())
-        facts.append((name, exact / printed_design_nonzeros(nonzeros, counts, k)))
+    independent, one = (
+        k * int((nonzeros * counts).sum()) / printed_design_nonzeros(nonzeros, counts, k)
+        for nonzeros, counts in ((even, seen), (dense, uneven))
+    )
     world = factor_world(effort.rng, SQUARED)
     sparse = replace(world, X=world.X * (effort.rng.random(world.X.shape) < 0.4))
     counted = int(sparse.H.shape[1] * ((sparse.X != 0).sum(axis=1) * sparse.seen.sum(axis=1)).sum())
+    written = np.count_nonzero(sparse.design)
     return Outcome.of(
-        at_least(f"{facts[1][0]}: nonzeros over the formula", facts[1][1], 50, bears=Bears.REFUTES),
-        equal(
-            f"{facts[0][0]}: nonzeros over the formula",
-            facts[0][1],
-            1.0,
-            1e-12,
-            bears=Bears.CONDITION,
-        ),
-        equal(
-            "count against a design written out",
-            counted,
-            np.count_nonzero(sparse.design),
-            0,
-            "exact",
-            bears=Bears.CONTROL,
-        ),
+        REFUTES.at_least("one dense point: nonzeros over the formula", one, 50),
+        CONDITION.equal("independent: nonzeros over the formula", independent, 1.0, 1e-12),
+        CONTROL.equal("count against a design written out", counted, written, 0, "exact"),
     )
 
 
@@ -173,19 +144,11 @@ def cost_of_algorithm_1(effort: Effort) -> Outcome:
     shares = [operations(_sparse_world(effort, share)) for share in (0.1, 0.5, 0.9)]
     gradients, images = zip(*((o.gradient / o.unit, o.image / o.unit) for o in shares), strict=True)
     return Outcome.of(
-        at_most(
-            "operations of a gradient over (nnz(X) + |Omega| + d) k",
-            max(gradients),
-            CONSTANT,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_most(
+            "operations of a gradient over (nnz(X) + |Omega| + d) k", max(gradients), CONSTANT
         ),
-        at_most(
-            "operations of a Hessian product over the same",
-            max(images),
-            CONSTANT,
-            bears=Bears.SUPPORTS,
-        ),
-        at_least("the same, least", min(*gradients, *images), 1.0, bears=Bears.CONTROL),
+        SUPPORTS.at_most("operations of a Hessian product over the same", max(images), CONSTANT),
+        CONTROL.at_least("the same, least", min(*gradients, *images), 1.0),
     )
 
 
@@ -249,31 +212,12 @@ def cost_with_the_number_of_labels(effort: Effort) -> Outcome:
         H=np.pad(world.H, ((0, unseen), (0, 0)), constant_values=1.0),
     )
     few, many = operations(world), operations(wide)
-    claims = [
-        printed_cost_with_labels(found, n_labels)
-        for found, n_labels in ((few, len(world.H)), (many, len(wide.H)))
-    ]
+    claim, wide_claim = (printed_cost_with_labels(o, n) for o, n in ((few, 6), (many, 6006)))
+    growth = many.gradient / few.gradient
     return Outcome.of(
-        at_most(
-            "operations over the formula, L = 6",
-            few.gradient / claims[0],
-            CONSTANT,
-            bears=Bears.SUPPORTS,
-        ),
-        at_most(
-            "the same, L = 6,006",
-            max(many.gradient, many.image) / claims[1],
-            0.1,
-            bears=Bears.SLACK,
-        ),
-        equal(
-            "operations with L = 6,006 over those with L = 6",
-            many.gradient / few.gradient,
-            1.0,
-            0.0,
-            EXACT,
-            bears=Bears.REPAIRED,
-        ),
+        SUPPORTS.at_most("operations over the formula, L = 6", few.gradient / claim, CONSTANT),
+        SLACK.at_most("the same, L = 6,006", max(many.gradient, many.image) / wide_claim, 0.1),
+        REPAIRED.equal("operations with L = 6,006 over those with L = 6", growth, 1.0, 0.0, EXACT),
     )
 
 
@@ -300,18 +244,12 @@ def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Outcome:
     n, n_labels, k = 100, 300, 3
     X, Y = np.zeros((n, 20)), np.zeros((n, n_labels))
     X[:, :4] = Y[:, :3] = 1.0
+    first = operations(full).gradient / (full.Y.size * full.W.shape[1])
+    second = step_operations(X, Y, k, effort.rng) / (n * n_labels * k)
     return Outcome.of(
-        at_least(
-            "operations of Algorithm 1 over n L k",
-            operations(full).gradient / (full.Y.size * full.W.shape[1]),
-            1.0,
-            bears=Bears.SUPPORTS,
-        ),
-        at_most(
-            "operations of Algorithm 2 over n L k, three labels per point",
-            step_operations(X, Y, k, effort.rng) / (n * n_labels * k),
-            0.2,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_least("operations of Algorithm 1 over n L k", first, 1.0),
+        SUPPORTS.at_most(
+            "operations of Algorithm 2 over n L k, three labels per point", second, 0.2
         ),
     )
 
@@ -337,11 +275,9 @@ def cost_of_algorithm_2(effort: Effort) -> Outcome:
     """The printed cost leaves out dk, which is most of it when X has more columns than nonzeros."""
     many, few = (_algorithm_2(effort, d) for d in (6, 20_000))
     return Outcome.of(
-        at_most(
-            "operations over the printed count, d < nnz(X)", many[0], 3.0, bears=Bears.CONDITION
-        ),
-        at_least("the same, d = 20,000 and 40 nonzeros", few[0], 20.0, bears=Bears.REFUTES),
-        at_most("the same with dk added", few[1], 3.0, bears=Bears.REPAIRED),
+        CONDITION.at_most("operations over the printed count, d < nnz(X)", many[0], 3.0),
+        REFUTES.at_least("the same, d = 20,000 and 40 nonzeros", few[0], 20.0),
+        REPAIRED.at_most("the same with dk added", few[1], 3.0),
     )
 
 
@@ -398,8 +334,8 @@ def extra_space_of_algorithm_2(effort: Effort) -> Outcome:
             worst = max(worst, (_peak(procedure, X, Y, W, H) - d * k) / (n * k + k**2))
     dense = _peak(lambda X, Y, W, H: X @ W @ H.T - Y, X, Y, W, H) / (n * k + k**2)
     return Outcome.of(
-        at_most("numbers held beyond the result, over n k + k^2", worst, 4.0, bears=Bears.SUPPORTS),
-        at_least("the same when X W H^T - Y is formed", dense, 100.0, bears=Bears.CONTROL),
+        SUPPORTS.at_most("numbers held beyond the result, over n k + k^2", worst, 4.0),
+        CONTROL.at_least("the same when X W H^T - Y is formed", dense, 100.0),
     )
 
 
@@ -451,7 +387,7 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
     where="Section 3.2, paragraph 6, sentence 2",
     anchor="6084fcb05a5c",
 )
-def gain_of_parallel_products(effort: Effort) -> Outcome:  # noqa: ARG001
+def gain_of_parallel_products(_: Effort) -> Outcome:
     """Step 2 of Algorithm 1 is no product of matrices, and with many labels it is much of it."""
     sizes = printed.statistics()
     n_labels, nonzeros, positives = (
@@ -462,16 +398,9 @@ def gain_of_parallel_products(effort: Effort) -> Outcome:  # noqa: ARG001
     k = 0.4 * n_labels
     second = most_gain(2 * nonzeros * k + positives * k + k**2, k)  # B is subtracted
     return Outcome.of(
-        at_most(
-            "Algorithm 1, a fifth of the labels seen: largest gain", many, 3.0, bears=Bears.REFUTES
-        ),
-        at_least(
-            "Algorithm 1, two labels seen per point: largest gain",
-            few,
-            10.0,
-            bears=Bears.CONDITION,
-        ),
-        at_least("Algorithm 2: largest gain", second, 10.0, bears=Bears.SUPPORTS),
+        REFUTES.at_most("Algorithm 1, a fifth of the labels seen: largest gain", many, 3.0),
+        CONDITION.at_least("Algorithm 1, two labels seen per point: largest gain", few, 10.0),
+        SUPPORTS.at_least("Algorithm 2: largest gain", second, 10.0),
     )
 
 

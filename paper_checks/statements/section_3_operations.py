@@ -16,13 +16,16 @@ from leml_solver.algorithms import (
     Plan,
     as_matrix,
 )
-from paper_checks.checking import Bears, Effort, Kind, Outcome, Statement, Verdict, different, equal
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Verdict
+from paper_checks.checking.fact import CONTROL, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
 THOROUGH = Plan(False, False, False, False, cg_steps=200, newton_steps=50, cg_tol=1e-13)
+CG = "conjugate gradients to 1e-13"
+NEWTON = "trust-region stopping rule"
 DIFFERENCE = "central differences with step 1e-5: truncation 1e-10, rounding 1e-11"
 
 
@@ -49,32 +52,19 @@ def _relative(found: NDArray[Any], expected: NDArray[Any]) -> float:
 def rows_of_H_are_independent(effort: Effort) -> Outcome:
     """The solver's H is, row by row, the ridge regression on the label's own points."""
     world = factor_world(effort.rng, SQUARED)
-    H = updated(world).H
     A = world.X @ world.W
     rows = [
         label_regression(A[seen], y[seen], world.penalty)
         for seen, y in zip(world.seen.T, world.Y.T, strict=True)
     ]
+    apart = _relative(updated(world).H, np.array(rows))
     logistic = factor_world(effort.rng, LOSSES["logistic"])
-    left = logistic.label_problem.gradient(updated(logistic).H)
-    start = logistic.label_problem.gradient(logistic.H)
-    reason = "conjugate gradients to 1e-13"
+    slope = logistic.label_problem.gradient
+    left = np.linalg.norm(slope(updated(logistic).H)) / np.linalg.norm(slope(logistic.H))
     return Outcome.of(
-        equal(
-            "relative distance to the rows' regressions",
-            _relative(H, np.array(rows)),
-            0,
-            1e-9,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "logistic: gradient of the rows at the end, over the start",
-            np.linalg.norm(left) / np.linalg.norm(start),
-            0.0,
-            1e-2,
-            "trust-region stopping rule",
-            bears=Bears.SUPPORTS,
+        SUPPORTS.equal("relative distance to the rows' regressions", apart, 0, 1e-9, CG),
+        SUPPORTS.equal(
+            "logistic: gradient of the rows at the end, over the start", left, 0.0, 1e-2, NEWTON
         ),
     )
 
@@ -111,18 +101,16 @@ def W_is_one_regression(effort: Effort) -> Outcome:
         for problem in [world.feature_problem]
     ]
     world = factor_world(effort.rng, SQUARED)
-    w = np.linalg.solve(world.hessian(vec(world.W)), world.design.T @ world.targets)
+    distance = _relative(vec(updated(world, "W").W), _solution(world))
     return Outcome.of(
-        equal("relative difference of objectives", max(apart), 0.0, 1e-12, bears=Bears.SUPPORTS),
-        equal(
-            "relative distance of minimisers",
-            _relative(vec(updated(world, "W").W), w),
-            0.0,
-            1e-8,
-            "conjugate gradients to 1e-13",
-            bears=Bears.SUPPORTS,
-        ),
+        SUPPORTS.equal("relative difference of objectives", max(apart), 0.0, 1e-12),
+        SUPPORTS.equal("relative distance of minimisers", distance, 0.0, 1e-8, CG),
     )
+
+
+def _solution(world: FactorWorld) -> Array:
+    """Return the solution of the dk x dk system of the W-problem, for the squared loss."""
+    return np.asarray(np.linalg.solve(world.hessian(vec(world.W)), world.design.T @ world.targets))
 
 
 @Statement(
@@ -141,9 +129,7 @@ def gradient_formula(effort: Effort) -> Outcome:
         w, s = vec(world.W), effort.rng.standard_normal(world.W.size)
         slope = (world.value(w + 1e-5 * s) - world.value(w - 1e-5 * s)) / 2e-5
         errors.append(abs(world.gradient(w) @ s - slope) / np.linalg.norm(world.gradient(w)))
-    return Outcome.of(
-        equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE, bears=Bears.SUPPORTS)
-    )
+    return Outcome.of(SUPPORTS.equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
 
 
 @Statement(
@@ -165,9 +151,7 @@ def hessian_formula(effort: Effort) -> Outcome:
         )
         slope = (world.gradient(w + step * s) - world.gradient(w - step * s)) / (2 * step)
         errors.append(_relative(world.hessian(w) @ s, slope))
-    return Outcome.of(
-        equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE, bears=Bears.SUPPORTS)
-    )
+    return Outcome.of(SUPPORTS.equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
 
 
 def _to_the_kink(world: FactorWorld, w: Array, s: Array) -> float:
@@ -189,29 +173,13 @@ def kronecker_identity(effort: Effort) -> Outcome:
     """(B^T (x) A) vec(S) = vec(A S B) with columns stacked, and h (x) x = vec(x h^T)."""
     A, S, B = (effort.rng.standard_normal(shape) for shape in ((4, 5), (5, 3), (3, 6)))
     x, h = A[0], B[0]
+    columns = _relative(np.kron(B.T, A) @ vec(S), vec(A @ S @ B))
+    single = _relative(np.kron(h, x), vec(np.outer(x, h)))
+    rows = _relative(np.kron(B.T, A) @ S.ravel(), (A @ S @ B).ravel())
     return Outcome.of(
-        equal(
-            "error of the product rule",
-            _relative(np.kron(B.T, A) @ vec(S), vec(A @ S @ B)),
-            0,
-            1e-13,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "error of h (x) x = vec(x h^T)",
-            _relative(np.kron(h, x), vec(np.outer(x, h))),
-            0,
-            1e-15,
-            bears=Bears.SUPPORTS,
-        ),
-        different(
-            "error with rows stacked",
-            _relative(np.kron(B.T, A) @ S.ravel(), (A @ S @ B).ravel()),
-            0.0,
-            0.1,
-            "exact",
-            bears=Bears.CONTROL,
-        ),
+        SUPPORTS.equal("error of the product rule", columns, 0, 1e-13),
+        SUPPORTS.equal("error of h (x) x = vec(x h^T)", single, 0, 1e-15),
+        CONTROL.different("error with rows stacked", rows, 0.0, 0.1, "exact"),
     )
 
 
@@ -232,9 +200,7 @@ def gradient_by_algorithm_1(effort: Effort) -> Outcome:
         errors.append(
             _relative(vec(problem.gradient(problem.at(world.W))), world.gradient(vec(world.W)))
         )
-    return Outcome.of(
-        equal("worst relative difference", max(errors), 0.0, 1e-12, bears=Bears.SUPPORTS)
-    )
+    return Outcome.of(SUPPORTS.equal("worst relative difference", max(errors), 0.0, 1e-12))
 
 
 @Statement(
@@ -253,9 +219,7 @@ def hessian_product_by_algorithm_1(effort: Effort) -> Outcome:
         problem, S = world.feature_problem, effort.rng.standard_normal(world.W.shape)
         image = problem.hessian(problem.at(world.W))(S)
         errors.append(_relative(vec(image), world.hessian(vec(world.W)) @ vec(S)))
-    return Outcome.of(
-        equal("worst relative difference", max(errors), 0.0, 1e-12, bears=Bears.SUPPORTS)
-    )
+    return Outcome.of(SUPPORTS.equal("worst relative difference", max(errors), 0.0, 1e-12))
 
 
 def gradient_12(world: FactorWorld) -> Array:
@@ -290,10 +254,8 @@ def gradient_with_full_labels(effort: Effort) -> Outcome:
     error = _relative(gradient_12(world), world.gradient(vec(world.W)))
     wrong = _relative(gradient_12(missing), missing.gradient(vec(missing.W)))
     return Outcome.of(
-        equal("relative difference", error, 0.0, 1e-12, bears=Bears.SUPPORTS),
-        different(
-            "the same with half of the labels missing", wrong, 0.0, 1e-3, bears=Bears.CONTROL
-        ),
+        SUPPORTS.equal("relative difference", error, 0.0, 1e-12),
+        CONTROL.different("the same with half of the labels missing", wrong, 0.0, 1e-3),
     )
 
 
@@ -310,7 +272,7 @@ def hessian_with_full_labels(effort: Effort) -> Outcome:
     """Equation (13) is Equation (9) times a vector when every label is seen."""
     world, S = _full(effort), effort.rng.standard_normal((7, 3))
     error = _relative(hessian_product_13(world, S), world.hessian(vec(world.W)) @ vec(S))
-    return Outcome.of(equal("relative difference", error, 0.0, 1e-12, bears=Bears.SUPPORTS))
+    return Outcome.of(SUPPORTS.equal("relative difference", error, 0.0, 1e-12))
 
 
 @Statement(
@@ -330,23 +292,11 @@ def algorithm_2_solves_the_W_problem(effort: Effort) -> Outcome:
     )
     iterate.start(world.W.copy(), world.H.copy())
     iterate.update_W()
-    w = np.linalg.solve(world.hessian(vec(world.W)), world.design.T @ world.targets)
+    distance = _relative(vec(iterate.W), _solution(world))
     loss = 0.5 * np.square(world.Y - world.X @ iterate.W @ world.H.T).sum()
-    reason = "conjugate gradients to 1e-13"
     return Outcome.of(
-        equal(
-            "relative distance to the solution",
-            _relative(vec(iterate.W), w),
-            0.0,
-            1e-8,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "its sum of losses over the sum written out",
-            iterate.loss() / loss,
-            1.0,
-            1e-11,
-            bears=Bears.CONTROL,
+        SUPPORTS.equal("relative distance to the solution", distance, 0.0, 1e-8, CG),
+        CONTROL.equal(
+            "its sum of losses over the sum written out", iterate.loss() / loss, 1.0, 1e-11
         ),
     )

@@ -24,23 +24,8 @@ from leml_theory.measurements.minimisers import erm
 from leml_theory.measurements.planted import worst_planted
 from leml_theory.rademacher import Estimate, rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk, prediction_scales, second_moments
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-    mean_above,
-    mean_below,
-    mean_equal,
-    valid_value,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.exact_tails import turned_probability
 from simulations import (
     AllOnes,
@@ -96,27 +81,16 @@ def risks_of_one_and_of_s_labels(effort: Effort) -> Outcome:
         risk(problem, Z) for risk in (printed_empirical_risk, normalised_empirical_risk)
     )
     return Outcome.of(
-        different(
-            "printed empirical risk against population risk",
-            printed,
-            population,
-            0.1,
-            bears=Bears.REFUTES,
+        REFUTES.different(
+            "printed empirical risk against population risk", printed, population, 0.1
         ),
-        equal(
+        MEANT.equal(
             "printed empirical risk against s E[loss], as Appendix B.2 has it",
             printed,
             s * population,
             1e-11,
-            bears=Bears.MEANT,
         ),
-        equal(
-            "divided by s it estimates the risk",
-            normalised,
-            population,
-            1e-12,
-            bears=Bears.REPAIRED,
-        ),
+        REPAIRED.equal("divided by s it estimates the risk", normalised, population, 1e-12),
     )
 
 
@@ -161,30 +135,13 @@ def rank_constraint_and_complexity(effort: Effort) -> Outcome:
         for _ in range(effort.pick(200, 2000))
     ]
     return Outcome.of(
-        equal(
-            "rank of the maximiser over the trace ball",
-            np.linalg.matrix_rank(best),
-            1,
-            0,
-            bears=Bears.REPAIRED,
+        REPAIRED.equal(
+            "rank of the maximiser over the trace ball", np.linalg.matrix_rank(best), 1, 0
         ),
-        equal(
-            "value at it against radius |V|",
-            float(np.sum(best * V)),
-            whole,
-            1e-11,
-            bears=Bears.REPAIRED,
-        ),
-        equal("its trace norm", ball.norm(best), radius, 1e-11, bears=Bears.CONTROL),
-        at_most(
-            "largest value at random Z of rank 1 to 6", max(trials), whole, bears=Bears.CONDITION
-        ),
-        at_least(
-            "rank one, radius forgotten: 1000 Z",
-            float(np.sum(1e3 * best * V)),
-            10 * whole,
-            bears=Bears.REFUTES,
-        ),
+        REPAIRED.equal("value at it against radius |V|", np.sum(best * V), whole, 1e-11),
+        CONTROL.equal("its trace norm", ball.norm(best), radius, 1e-11),
+        CONDITION.at_most("largest value at random Z of rank 1 to 6", max(trials), whole),
+        REFUTES.at_least("rank one, radius forgotten: 1000 Z", np.sum(1e3 * best * V), 10 * whole),
         note="The Rademacher average of the trace ball is the same with any rank constraint; the "
         "rank constraint alone leaves the class unbounded.",
     )
@@ -227,21 +184,13 @@ def frobenius_excess(effort: Effort) -> Outcome:
     predicted = sharp.worst_frobenius_excess(n, size * size) * math.sqrt(n)
     gap = math.sqrt(n) * ball.dual_norm(world.label_sums(n, effort.rng)) / n
     return Outcome.of(
-        equal(
-            "excess risk where C.2 proves it large",
-            risk.value - least.lower,
-            0.0,
-            1e-12,
-            bears=Bears.REFUTES,
+        REFUTES.equal(
+            "excess risk where C.2 proves it large", risk.value - least.lower, 0.0, 1e-12
         ),
-        at_least(
-            "generalisation gap there, times sqrt(n)", gap, math.sqrt(0.5), bears=Bears.REPAIRED
-        ),
+        REPAIRED.at_least("generalisation gap there, times sqrt(n)", gap, math.sqrt(0.5)),
         # The worst of five signals is near, not at, the worst of all: 4 % below at most.
-        mean_equal(
-            "planted excess, times sqrt(n)", measured, predicted, slack=0.012, bears=Bears.REPAIRED
-        ),
-        mean_above("planted excess, times sqrt(n), above", measured, 0.2, bears=Bears.REPAIRED),
+        REPAIRED.mean_equal("planted excess, times sqrt(n)", measured, predicted, slack=0.012),
+        REPAIRED.mean_above("planted excess, times sqrt(n), above", measured, 0.2),
         note="C.2 bounds the generalisation gap; the statement about excess risk needs planted "
         "labels.",
     )
@@ -287,26 +236,15 @@ def radius_of_root_labels(effort: Effort) -> Outcome:
         *(_high_probability(size, 10**12) for size in (256, 4096)), strict=True
     )
     return Outcome.of(
-        mean_below("trace, d = L = 64", large["trace"], 2.1, bears=Bears.CONDITION),
-        mean_above("trace, d = L = 16", small["trace"], 1.6, bears=Bears.CONDITION),
-        mean_equal(
-            "Frobenius, d = L = 64", large["frobenius"], 8.0, slack=0.01, bears=Bears.SUPPORTS
-        ),
-        mean_equal(
-            "Frobenius, d = L = 16", small["frobenius"], 4.0, slack=0.02, bears=Bears.SUPPORTS
-        ),
-        mean_above("trace, d = 1, L = 64", one["trace"], 6.0, bears=Bears.REFUTES),
-        mean_above("trace, d = L = 64, n = 4", few["trace"], 3.5, bears=Bears.REFUTES),
-        mean_below("trace, d = L = 64, n = L log L", enough["trace"], 2.2, bears=Bears.CONDITION),
-        at_least(
-            "McDiarmid, L = 4096 over L = 256",
-            mcdiarmid[1] / mcdiarmid[0],
-            3.0,
-            bears=Bears.REFUTES,
-        ),
-        at_most(
-            "Bousquet, L = 4096 over L = 256", bousquet[1] / bousquet[0], 1.0, bears=Bears.REPAIRED
-        ),
+        CONDITION.mean_below("trace, d = L = 64", large["trace"], 2.1),
+        CONDITION.mean_above("trace, d = L = 16", small["trace"], 1.6),
+        SUPPORTS.mean_equal("Frobenius, d = L = 64", large["frobenius"], 8.0, slack=0.01),
+        SUPPORTS.mean_equal("Frobenius, d = L = 16", small["frobenius"], 4.0, slack=0.02),
+        REFUTES.mean_above("trace, d = 1, L = 64", one["trace"], 6.0),
+        REFUTES.mean_above("trace, d = L = 64, n = 4", few["trace"], 3.5),
+        CONDITION.mean_below("trace, d = L = 64, n = L log L", enough["trace"], 2.2),
+        REFUTES.at_least("McDiarmid, L = 4096 over L = 256", mcdiarmid[1] / mcdiarmid[0], 3.0),
+        REPAIRED.at_most("Bousquet, L = 4096 over L = 256", bousquet[1] / bousquet[0], 1.0),
         note="All in units of 1/sqrt(n). With an unbounded range of the loss the McDiarmid term "
         "grows like sqrt(L); Bousquet's inequality keeps the rate.",
     )
@@ -364,25 +302,13 @@ def norm_of_a_shared_predictor(effort: Effort) -> Outcome:
     useful = shared_coefficients(d, n_labels, effort.rng)
     claimed = claimed_shared_norm(n_labels)
     return Outcome.of(
-        equal("trace norm for |z| = 1", ball.norm(Z), claimed, 1e-11, bears=Bears.CONDITION),
-        equal("trace norm for |z| = 2", ball.norm(2 * Z), 2 * claimed, 1e-11, bears=Bears.REFUTES),
-        equal(
-            "size of the predictions for |z| = 1",
-            prediction_scales(S, Z)[0],
-            0.25,
-            1e-12,
-            bears=Bears.REPAIRED,
+        CONDITION.equal("trace norm for |z| = 1", ball.norm(Z), claimed, 1e-11),
+        REFUTES.equal("trace norm for |z| = 2", ball.norm(2 * Z), 2 * claimed, 1e-11),
+        REPAIRED.equal(
+            "size of the predictions for |z| = 1", prediction_scales(S, Z)[0], 0.25, 1e-12
         ),
-        equal(
-            "mean square prediction of z = sqrt(d)",
-            _power(S, useful),
-            1.0,
-            1e-11,
-            bears=Bears.REPAIRED,
-        ),
-        equal(
-            "its trace norm", ball.norm(useful), math.sqrt(d) * claimed, 1e-10, bears=Bears.REPAIRED
-        ),
+        REPAIRED.equal("mean square prediction of z = sqrt(d)", _power(S, useful), 1.0, 1e-11),
+        REPAIRED.equal("its trace norm", ball.norm(useful), math.sqrt(d) * claimed, 1e-10),
     )
 
 
@@ -407,7 +333,7 @@ def _power(S: Array, Z: Array) -> float:
     where="Appendix B, paragraph 3, sentence 1",
     anchor="10d14bfb3fdb",
 )
-def two_deviations(effort: Effort) -> Outcome:  # noqa: ARG001
+def two_deviations(_: Effort) -> Outcome:
     """One deviation, centred at the best Z, does: half of the complexity term, and it holds.
 
     In one dimension with one label the minimiser is a sign, wrong with a binomial chance, and
@@ -425,15 +351,12 @@ def two_deviations(effort: Effort) -> Outcome:  # noqa: ARG001
     rarest = max(turned_probability(n, bias) for bias in np.linspace(two / 2, 1, 50))
     complexity = 2 * average.value
     return Outcome.of(
-        at_most("chance of an excess above two deviations", rarest, delta, bears=Bears.SUPPORTS),
-        at_most("chance of an excess above the sharper bound", worst, delta, bears=Bears.REPAIRED),
-        at_least("chance of an excess above a quarter of it", likely, delta, bears=Bears.CONTROL),
-        at_least("two deviations minus one", two - one.value, complexity, bears=Bears.SLACK),
-        at_least(
-            "the paper's own constants over the sharper ones",
-            literal.value / one.value,
-            2,
-            bears=Bears.SLACK,
+        SUPPORTS.at_most("chance of an excess above two deviations", rarest, delta),
+        REPAIRED.at_most("chance of an excess above the sharper bound", worst, delta),
+        CONTROL.at_least("chance of an excess above a quarter of it", likely, delta),
+        SLACK.at_least("two deviations minus one", two - one.value, complexity),
+        SLACK.at_least(
+            "the paper's own constants over the sharper ones", literal.value / one.value, 2
         ),
     )
 
@@ -463,20 +386,11 @@ def one_predictor_for_all_labels(effort: Effort) -> Outcome:
         for ball in ("trace", "frobenius", "pooled")
     )
     return Outcome.of(
-        mean_below(
-            "excess, trace, against Frobenius", trace, 0.9 * frobenius.value, bears=Bears.SUPPORTS
-        ),
-        mean_below(
-            "excess, pooled, against trace", pooled, 0.6 * trace.value, bears=Bears.SUPPORTS
-        ),
-        mean_equal(
-            "excess, pooled, exact value", pooled, rows["pooled"]["predicted"], bears=Bears.CONTROL
-        ),
-        mean_above(
-            "excess, Frobenius, against n points for one label",
-            frobenius,
-            4 / 300,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.mean_below("excess, trace, against Frobenius", trace, 0.9 * frobenius.value),
+        SUPPORTS.mean_below("excess, pooled, against trace", pooled, 0.6 * trace.value),
+        CONTROL.mean_equal("excess, pooled, exact value", pooled, rows["pooled"]["predicted"]),
+        SUPPORTS.mean_above(
+            "excess, Frobenius, against n points for one label", frobenius, 4 / 300
         ),
         note="The radius is the norm of the truth, in each ball.",
     )
@@ -525,21 +439,13 @@ def biases_of_both_balls(effort: Effort) -> Outcome:
     trace, frobenius = TraceBall(0.5), FrobeniusBall(0.5)
     one, eight = (equal_singular_values(rank, 64, effort.rng) for rank in (1, 8))
     predicted = (1 - 0.5 / math.sqrt(8)) ** 2
-    lost = share_lost(one, trace)
+    lost, lost_eight = share_lost(one, trace), share_lost(eight, trace)
+    ratio = lost_eight / share_lost(eight, frobenius)
     return Outcome.of(
-        equal(
-            "rank one, trace against Frobenius",
-            lost,
-            share_lost(one, frobenius),
-            1e-10,
-            bears=Bears.CONDITION,
+        CONDITION.equal(
+            "rank one, trace against Frobenius", lost, share_lost(one, frobenius), 1e-10
         ),
-        equal("rank one, trace", lost, 0.25, 1e-10, bears=Bears.CONTROL),
-        at_least(
-            "rank 8, trace over Frobenius",
-            share_lost(eight, trace) / share_lost(eight, frobenius),
-            2.5,
-            bears=Bears.REFUTES,
-        ),
-        equal("rank 8, trace", share_lost(eight, trace), predicted, 1e-10, bears=Bears.REPAIRED),
+        CONTROL.equal("rank one, trace", lost, 0.25, 1e-10),
+        REFUTES.at_least("rank 8, trace over Frobenius", ratio, 2.5),
+        REPAIRED.equal("rank 8, trace", lost_eight, predicted, 1e-10),
     )

@@ -8,20 +8,8 @@ from numpy.typing import NDArray
 from leml_solver import LOSSES, AlternatingOptions, fit_factors
 from leml_solver.metrics import average_auc, hamming_loss
 from paper_checks import printed
-from paper_checks.checking import (
-    PRINTED,
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-)
+from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES
 
 Array = NDArray[np.float64]
 
@@ -51,21 +39,14 @@ def hamming_loss_as_printed(effort: Effort) -> Outcome:
     Y = effort.rng.random((40, 12)) < 0.2
     scores = Y + effort.rng.normal(scale=0.5, size=Y.shape)
     values = [printed_hamming(scores, Y, i) for i in range(len(Y))]
+    share = hamming_loss(Y.astype(float), scores, threshold=ROUNDED)
+    reason = "one error in twelve labels"
     return Outcome.of(
-        different(
-            "spread of the printed value over the choice of x",
-            np.ptp(values),
-            0.0,
-            0.1,
-            "one error in twelve labels",
-            bears=Bears.REFUTES,
+        REFUTES.different(
+            "spread of the printed value over the choice of x", np.ptp(values), 0.0, 0.1, reason
         ),
-        equal(
-            "mean over x_i, against the share of wrong entries",
-            np.mean(values),
-            hamming_loss(Y.astype(float), scores, threshold=ROUNDED),
-            1e-12,
-            bears=Bears.MEANT,
+        MEANT.equal(
+            "mean over x_i, against the share of wrong entries", np.mean(values), share, 1e-12
         ),
     )
 
@@ -113,26 +94,17 @@ def rounding_with_signed_labels(effort: Effort) -> Outcome:
     largest = float(table[table["loss"] != "squared"]["value"].max())
     losses = _logistic_losses(effort)
     return Outcome.of(
-        at_least("perfect scores, labels -1 and +1: loss", literal, 0.9, bears=Bears.REFUTES),
-        at_most(
+        REFUTES.at_least("perfect scores, labels -1 and +1: loss", literal, 0.9),
+        CONTROL.at_most(
             "largest printed loss, logistic and squared hinge, against a fifth of it",
             largest,
             literal / 5,
             reason=PRINTED,
-            bears=Bears.CONTROL,
         ),
-        equal("perfect scores, labels 0 and 1: loss", recoded, 0.0, 0.0, bears=Bears.CONDITION),
-        at_most(
-            "logistic fit: loss at 1/2 over that at 0",
-            losses[0] / losses[1],
-            1.0,
-            bears=Bears.CONTROL,
-        ),
-        at_least(
-            "logistic fit: loss at 0 over that of predicting nothing",
-            losses[1] / losses[2],
-            1.0,
-            bears=Bears.CONTROL,
+        CONDITION.equal("perfect scores, labels 0 and 1: loss", recoded, 0.0, 0.0),
+        CONTROL.at_most("logistic fit: loss at 1/2 over that at 0", losses[0] / losses[1], 1.0),
+        CONTROL.at_least(
+            "logistic fit: loss at 0 over that of predicting nothing", losses[1] / losses[2], 1.0
         ),
     )
 
@@ -180,24 +152,14 @@ def area_for_each_point(effort: Effort) -> Outcome:
     Y = np.asarray(effort.rng.random((30, 15)) < 0.3, dtype=np.float64)
     Y[:, :2] = [1.0, 0.0]
     scores = Y + effort.rng.standard_normal(Y.shape).round(1)  # rounded for ties
-    areas = [roc_area(s, y) for s, y in zip(scores, Y, strict=True)]
+    area = np.mean([roc_area(s, y) for s, y in zip(scores, Y, strict=True)])
+    in_order = average_auc(Y, scores)
     empty = roc_area(scores[0], 0 * Y[0])
     return Outcome.of(
-        equal(
-            "a point without labels: areas that are numbers",
-            np.isfinite(empty),
-            0,
-            0,
-            "exact",
-            bears=Bears.REFUTES,
+        REFUTES.equal(
+            "a point without labels: areas that are numbers", np.isfinite(empty), 0, 0, "exact"
         ),
-        equal(
-            "average area, against the share of pairs in order",
-            np.mean(areas),
-            average_auc(Y, scores),
-            1e-12,
-            bears=Bears.CONDITION,
-        ),
+        CONDITION.equal("average area, against the share of pairs in order", area, in_order, 1e-12),
     )
 
 

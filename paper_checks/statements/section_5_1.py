@@ -7,22 +7,8 @@ import math
 import pandas as pd
 
 from paper_checks import printed
-from paper_checks.checking import (
-    PRINTED,
-    Bears,
-    Effort,
-    Fact,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    cells,
-    count,
-    equal,
-)
+from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.printed import nothing_predicted, statistic
 
 HOUR, DAY = 3600.0, 86400.0
@@ -76,36 +62,19 @@ def named(gain: pd.Series) -> frozenset[str]:
     anchor="08bce23fb9e8",
 )
 def leml_beats_predicting_nothing(_: Effort) -> Outcome:
-    """Compare LEML's Hamming losses with those of the empty prediction.
-
-    Paper: Section 5.1.
-    """
+    """Compare LEML's Hamming losses with those of the empty prediction."""
     full, missing = (printed.only(printed.load(table), method="LEML") for table in (9, 14))
     full = full.assign(worse=worse_than_nothing(full))
     missing = missing.assign(worse=worse_than_nothing(missing))
     other = full[full["loss"].ne("squared") & full["dataset"].isin(["bibtex", "delicious"])]
     bibtex = printed.only(missing, dataset="bibtex").groupby("loss")["worse"].sum()
+    squared = printed.only(full, loss="squared")["worse"].sum()
     return Outcome.of(
-        count(
-            "squared loss, all labels: worse, of 20",
-            full[full["loss"] == "squared"]["worse"].sum(),
-            0,
-            bears=Bears.CONDITION,
-        ),
-        count(
-            "other losses on bibtex, delicious: worse, of 20",
-            other["worse"].sum(),
-            19,
-            bears=Bears.REFUTES,
-        ),
-        count(
-            "bibtex, missing labels, squared: worse, of 12",
-            bibtex["squared"],
-            3,
-            bears=Bears.REFUTES,
-        ),
-        count("logistic, of 12", bibtex["logistic"], 6, bears=Bears.REFUTES),
-        count("squared hinge, of 12", bibtex["squared_hinge"], 12, bears=Bears.REFUTES),
+        CONDITION.count("squared loss, all labels: worse, of 20", squared, 0),
+        REFUTES.count("other losses on bibtex, delicious: worse, of 20", other["worse"].sum(), 19),
+        REFUTES.count("bibtex, missing labels, squared: worse, of 12", bibtex["squared"], 3),
+        REFUTES.count("logistic, of 12", bibtex["logistic"], 6),
+        REFUTES.count("squared hinge, of 12", bibtex["squared_hinge"], 12),
     )
 
 
@@ -129,16 +98,13 @@ def leml_beats_predicting_nothing(_: Effort) -> Outcome:
     anchor="f6521aac5184",
 )
 def leml_is_better_at_all_ratios(_: Effort) -> Outcome:
-    """Count where LEML with squared loss is behind CPLST or BCS.
-
-    Paper: Section 5.1.
-    """
+    """Count where LEML with squared loss is behind CPLST or BCS."""
     frame = printed.only(printed.full_label_tables(), loss="squared")
     gain = pd.concat([printed.gains(frame, rival) for rival in ("BCS", "CPLST")])
     return Outcome.of(
-        *cells("behind", named(gain[gain < 0]), BEHIND_CPLST_OR_BCS, bears=Bears.REFUTES),
-        *cells("level", named(gain[gain == 0]), TIED_WITH_CPLST, bears=Bears.REFUTES),
-        count("ahead, of 200", (gain > 0).sum(), 193, bears=Bears.REPAIRED),
+        *REFUTES.cells("behind", named(gain[gain < 0]), BEHIND_CPLST_OR_BCS),
+        *REFUTES.cells("level", named(gain[gain == 0]), TIED_WITH_CPLST),
+        REPAIRED.count("ahead, of 200", (gain > 0).sum(), 193),
     )
 
 
@@ -160,10 +126,7 @@ def against_wsabie(frame: pd.DataFrame, loss: str) -> pd.Series:
     "0.02.",
 )
 def leml_is_competitive_with_wsabie(_: Effort) -> Outcome:
-    """Count where WSABIE is ahead of LEML, loss by loss.
-
-    Paper: Table 3.
-    """
+    """Count where WSABIE is ahead of LEML, loss by loss."""
     gain = {
         loss: against_wsabie(printed.load(3), loss)
         for loss in ("squared", "logistic", "squared_hinge")
@@ -173,20 +136,12 @@ def leml_is_competitive_with_wsabie(_: Effort) -> Outcome:
     where = set(zip(behind["dataset"], behind["metric"], strict=True))
     auc = against_wsabie(printed.load(10), "squared").xs("bibtex", level="dataset")
     return Outcome.of(
-        count("squared loss: behind, of 24", len(behind), 3, bears=Bears.SUPPORTS),
-        count("all of them AUC on bibtex", where == {("bibtex", "auc")}, 1, bears=Bears.SUPPORTS),
-        Fact(
-            "largest shortfall in AUC",
-            -float(auc.min()),
-            COMPETITIVE,
-            "<=",
-            0.0,
-            PRINTED,
-            Bears.SUPPORTS,
-        ),
-        count("Table 10, bibtex: behind, of 5", (auc < 0).sum(), 5, bears=Bears.CONTROL),
-        count("logistic loss: behind", (gain["logistic"] < 0).sum(), 8, bears=Bears.CONTROL),
-        count("squared hinge: behind", (gain["squared_hinge"] < 0).sum(), 6, bears=Bears.CONTROL),
+        SUPPORTS.count("squared loss: behind, of 24", len(behind), 3),
+        SUPPORTS.count("all of them AUC on bibtex", where == {("bibtex", "auc")}, 1),
+        SUPPORTS.at_most("largest shortfall in AUC", -auc.min(), COMPETITIVE, 0.0, PRINTED),
+        CONTROL.count("Table 10, bibtex: behind, of 5", (auc < 0).sum(), 5),
+        CONTROL.count("logistic loss: behind", (gain["logistic"] < 0).sum(), 8),
+        CONTROL.count("squared hinge: behind", (gain["squared_hinge"] < 0).sum(), 6),
         note="WSABIE has the better AUC on bibtex at every k/L, by up to 0.016.",
     )
 
@@ -208,26 +163,16 @@ def _on_wiki(method: str, metric: str) -> float:
     refuted_by="Other hours, days or AUCs.",
 )
 def training_times_on_wiki(_: Effort) -> Outcome:
-    """Convert the times to the hours and days of the text.
-
-    Paper: Table 4.
-    """
+    """Convert the times to the hours and days of the text."""
     hours, leml, days, wsabie = printed.QUOTED["times on wiki"].numbers
     spent = {method: _on_wiki(method, "seconds") for method in ("LEML", "WSABIE")}
     auc = {method: _on_wiki(method, "auc") for method in ("LEML", "WSABIE")}
     return Outcome.of(
-        equal(
-            "WSABIE, days",
-            spent["WSABIE"] / DAY,
-            days,
-            0.05,
-            "one decimal named",
-            bears=Bears.SUPPORTS,
-        ),
-        at_most("LEML, hours", spent["LEML"] / HOUR, hours, bears=Bears.SUPPORTS),
-        at_least("LEML, hours, next below", spent["LEML"] / HOUR, hours - 1, bears=Bears.CONTROL),
-        equal("LEML, AUC", auc["LEML"], leml, 0.0, PRINTED, bears=Bears.SUPPORTS),
-        equal("WSABIE, AUC", auc["WSABIE"], wsabie, 0.0, PRINTED, bears=Bears.SUPPORTS),
+        SUPPORTS.equal("WSABIE, days", spent["WSABIE"] / DAY, days, 0.05, "one decimal named"),
+        SUPPORTS.at_most("LEML, hours", spent["LEML"] / HOUR, hours),
+        CONTROL.at_least("LEML, hours, next below", spent["LEML"] / HOUR, hours - 1),
+        SUPPORTS.equal("LEML, AUC", auc["LEML"], leml, 0.0, PRINTED),
+        SUPPORTS.equal("WSABIE, AUC", auc["WSABIE"], wsabie, 0.0, PRINTED),
     )
 
 
@@ -257,41 +202,16 @@ def growth_for(total: float) -> float:
     anchor="9c6f058c2f58",
 )
 def five_epochs_in_two_days(_: Effort) -> Outcome:
-    """Extrapolate the three named times to five epochs, read as durations and as clock times.
-
-    Paper: Section 5.1.
-    """
+    """Extrapolate the three named times to five epochs, read as durations and as clock times."""
     growth = EPOCHS[2] / EPOCHS[1]
     clock = EPOCHS[2] * growth**2
     durations = sum(EPOCHS) + EPOCHS[2] * (growth + growth**2)
     reason = "'almost', and an extrapolation"
     return Outcome.of(
-        Fact(
-            "durations: days for five epochs",
-            durations / DAY,
-            3,
-            ">=",
-            0.0,
-            "two claimed",
-            bears=Bears.REFUTES,
-        ),
-        Fact(
-            "clock times: days at the fifth",
-            clock / DAY,
-            2,
-            "==",
-            0.2,
-            reason,
-            bears=Bears.CONDITION,
-        ),
-        Fact(
-            "growth that durations allow",
-            growth_for(2 * DAY),
-            1.4,
-            "<=",
-            0.0,
-            "2.25 so far",
-            bears=Bears.REFUTES,
+        REFUTES.at_least("durations: days for five epochs", durations / DAY, 3, 0.0, "two claimed"),
+        CONDITION.equal("clock times: days at the fifth", clock / DAY, 2, 0.2, reason),
+        REFUTES.at_most(
+            "growth that durations allow", growth_for(2 * DAY), 1.4, 0.0, "2.25 so far"
         ),
         note=f"Times grew by {EPOCHS[1] / EPOCHS[0]:.2f}, {growth:.2f}. Four epochs as durations "
         f"take {sum(EPOCHS) + EPOCHS[2] * growth:,.0f} s, near the "
@@ -311,37 +231,17 @@ def five_epochs_in_two_days(_: Effort) -> Outcome:
     refuted_by="A comparison lost on eurlex, nus-wide or at k = 500.",
 )
 def leml_against_wsabie_on_large_data(_: Effort) -> Outcome:
-    """Compare the two methods row by row.
-
-    Paper: Table 4.
-    """
+    """Compare the two methods row by row."""
     gain = printed.gains(printed.load(4).assign(loss=""), "WSABIE")
     wiki = gain.xs("wiki", level="dataset")
+    others = gain.drop(index="wiki", level="dataset")
     small = wiki.xs(250.0, level="rank").drop(index="seconds", level="metric")
     reason = "points of accuracy; 'similar'"
     return Outcome.of(
-        count(
-            "eurlex, nus-wide: ahead, of 16",
-            (gain.drop(index="wiki", level="dataset") > 0).sum(),
-            16,
-            bears=Bears.SUPPORTS,
-        ),
-        Fact(
-            "wiki, k = 250: largest difference",
-            abs(small).max(),
-            1,
-            "<=",
-            0.0,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        count("wiki, k = 250: behind (top-3)", (small < 0).sum(), 1, bears=Bears.CONTROL),
-        count(
-            "wiki, k = 500: ahead, of 4",
-            (wiki.xs(500.0, level="rank") > 0).sum(),
-            4,
-            bears=Bears.SUPPORTS,
-        ),
+        SUPPORTS.count("eurlex, nus-wide: ahead, of 16", (others > 0).sum(), 16),
+        SUPPORTS.at_most("wiki, k = 250: largest difference", abs(small).max(), 1, 0.0, reason),
+        CONTROL.count("wiki, k = 250: behind (top-3)", (small < 0).sum(), 1),
+        SUPPORTS.count("wiki, k = 500: ahead, of 4", (wiki.xs(500.0, level="rank") > 0).sum(), 4),
     )
 
 
@@ -356,10 +256,7 @@ def leml_against_wsabie_on_large_data(_: Effort) -> Outcome:
     refuted_by="Leads of the same size.",
 )
 def cplst_dips_where_features_abound(_: Effort) -> Outcome:
-    """Compare LEML's lead over CPLST on autofood and compphys with that on the other two.
-
-    Paper: Section 5.1.
-    """
+    """Compare LEML's lead over CPLST on autofood and compphys with that on the other two."""
     frame = printed.only(printed.load(6, 7, 8, 10), loss="squared")
     gain = printed.gains(frame, "CPLST")
     dips = gain.index.get_level_values("dataset").isin(["autofood", "compphys"])
@@ -367,25 +264,11 @@ def cplst_dips_where_features_abound(_: Effort) -> Outcome:
     most = gain[~dips].groupby(level="metric").max()
     ratio = least / most
     return Outcome.of(
-        Fact(
-            "least lead there over largest elsewhere",
-            ratio.min(),
-            4,
-            ">=",
-            0.0,
-            "a clear dip",
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_least(
+            "least lead there over largest elsewhere", ratio.min(), 4, 0.0, "a clear dip"
         ),
-        Fact(
-            "least lead in top-1",
-            least["top-1"],
-            20,
-            ">=",
-            0.0,
-            "points of accuracy",
-            bears=Bears.SUPPORTS,
-        ),
-        count("rows", dips.sum(), 40, bears=Bears.CONTROL),
+        SUPPORTS.at_least("least lead in top-1", least["top-1"], 20, 0.0, "points of accuracy"),
+        CONTROL.count("rows", dips.sum(), 40),
     )
 
 
@@ -421,29 +304,17 @@ def largest_z(gain: pd.Series) -> pd.Series:
     anchor="092579abd3d3",
 )
 def leads_that_cannot_be_significant(_: Effort) -> Outcome:
-    """Find the rows in which LEML's lead in top-1 is too few test points for any paired test.
-
-    Paper: Section 1.
-    """
+    """Find the rows in which LEML's lead in top-1 is too few test points for any paired test."""
     frame = printed.only(printed.load(6), loss="squared")
     gain = pd.concat([printed.gains(frame, "BCS"), printed.gains(frame, "CPLST")])
     gain = pd.concat([gain, against_wsabie(printed.load(6), "squared")])
     least = gain.groupby(level=list(range(gain.index.nlevels)), dropna=False).min()
     bound = largest_z(least)
+    significant = ((bound >= SIGNIFICANT) & (least > 0)).sum()
     return Outcome.of(
-        *cells(
-            "never significant",
-            named(least[bound < SIGNIFICANT]),
-            NEVER_SIGNIFICANT,
-            bears=Bears.REFUTES,
-        ),
-        count(
-            "rows in which a lead could be significant, of 20",
-            ((bound >= SIGNIFICANT) & (least > 0)).sum(),
-            14,
-            bears=Bears.CONDITION,
-        ),
-        count("rows", len(least), 20, bears=Bears.CONTROL),
+        *REFUTES.cells("never significant", named(least[bound < SIGNIFICANT]), NEVER_SIGNIFICANT),
+        CONDITION.count("rows in which a lead could be significant, of 20", significant, 14),
+        CONTROL.count("rows", len(least), 20),
     )
 
 
@@ -468,21 +339,18 @@ def leads_that_cannot_be_significant(_: Effort) -> Outcome:
     anchor="0f48c1188c3d",
 )
 def leml_outperforms_regression_on_bibtex(_: Effort) -> Outcome:
-    """Compare LEML with CPLST at k = L, which is BR by least squares without a penalty.
-
-    Paper: Section 5.1.
-    """
+    """Compare LEML with CPLST at k = L, which is BR by least squares without a penalty."""
     ahead = lead_over_regression() > 0
     bibtex = ahead.xs("bibtex", level="dataset")
     counts = bibtex.groupby(level="metric").sum()
     large = bibtex[bibtex.index.get_level_values("ratio") >= 0.8]
     compphys = ahead.xs("compphys", level="dataset").sum()
     return Outcome.of(
-        count("compphys: ahead, of 25", compphys, 25, bears=Bears.SUPPORTS),
-        count("bibtex, AUC: ratios ahead, of 5", counts["auc"], 5, bears=Bears.SUPPORTS),
-        count("bibtex, top-1: ratios ahead, of 5", counts["top-1"], 2, bears=Bears.REFUTES),
-        count("bibtex, top-3: ratios ahead, of 5", counts["top-3"], 3, bears=Bears.REFUTES),
-        count("bibtex, k/L from 80 %: ahead, of 10", large.sum(), 10, bears=Bears.CONDITION),
+        SUPPORTS.count("compphys: ahead, of 25", compphys, 25),
+        SUPPORTS.count("bibtex, AUC: ratios ahead, of 5", counts["auc"], 5),
+        REFUTES.count("bibtex, top-1: ratios ahead, of 5", counts["top-1"], 2),
+        REFUTES.count("bibtex, top-3: ratios ahead, of 5", counts["top-3"], 3),
+        CONDITION.count("bibtex, k/L from 80 %: ahead, of 10", large.sum(), 10),
     )
 
 
@@ -515,30 +383,17 @@ def lead_over_regression() -> pd.Series:
     anchor="0f48c1188c3d",
 )
 def leml_is_competitive_with_regression(_: Effort) -> Outcome:
-    """Compare LEML at a fifth of the dimensions with least squares at all of them.
-
-    Paper: Section 5.1.
-    """
+    """Compare LEML at a fifth of the dimensions with least squares at all of them."""
     lead = lead_over_regression()
     least = lead[lead.index.get_level_values("ratio") == 0.2]
     others = least.drop(index="bibtex", level="dataset")
     bibtex = lead.xs("bibtex", level="dataset")
     more = bibtex[bibtex.index.get_level_values("ratio") > 0.2]
     return Outcome.of(
-        at_most(
-            "bibtex, 20 %: least lead, points",
-            bibtex.min(),
-            -4.0,
-            reason=PRINTED,
-            bears=Bears.REFUTES,
-        ),
-        count("elsewhere, 20 %: ahead, of 15", (others > 0).sum(), 15, bears=Bears.CONDITION),
-        at_least(
-            "bibtex, from 40 %: least lead, points",
-            more.min(),
-            -2.1,
-            reason=PRINTED,
-            bears=Bears.CONDITION,
+        REFUTES.at_most("bibtex, 20 %: least lead, points", bibtex.min(), -4.0, reason=PRINTED),
+        CONDITION.count("elsewhere, 20 %: ahead, of 15", (others > 0).sum(), 15),
+        CONDITION.at_least(
+            "bibtex, from 40 %: least lead, points", more.min(), -2.1, reason=PRINTED
         ),
     )
 
@@ -554,19 +409,13 @@ def leml_is_competitive_with_regression(_: Effort) -> Outcome:
     refuted_by="A ratio below five, or an accuracy at which WSABIE is ahead.",
 )
 def times_on_nus_wide(_: Effort) -> Outcome:
-    """Divide the times on nus-wide and compare what they buy.
-
-    Paper: Table 4.
-    """
+    """Divide the times on nus-wide and compare what they buy."""
     rows = printed.only(printed.load(4), dataset="nus-wide")
     times = printed.spread(printed.only(rows, metric="seconds"), ["rank"], "method")
     gain = printed.gains(rows.assign(loss=""), "WSABIE").drop(index="seconds", level="metric")
     return Outcome.of(
-        at_least(
-            "smaller of the two ratios of times",
-            (times["WSABIE"] / times["LEML"]).min(),
-            5.0,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.at_least(
+            "smaller of the two ratios of times", (times["WSABIE"] / times["LEML"]).min(), 5.0
         ),
-        count("accuracies at which LEML is ahead, of 6", (gain > 0).sum(), 6, bears=Bears.SUPPORTS),
+        SUPPORTS.count("accuracies at which LEML is ahead, of 6", (gain > 0).sum(), 6),
     )

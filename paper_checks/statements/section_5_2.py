@@ -9,19 +9,8 @@ from scipy.optimize import minimize
 
 from leml_solver import Problem
 from paper_checks import printed
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Fact,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    count,
-    equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
 
 Array = NDArray[np.float64]
@@ -59,19 +48,11 @@ def binary_relevance(effort: Effort) -> Outcome:
     least = problem.objective(Z) + 0.5 * world.penalty * np.square(Z).sum()
     scale = float(np.linalg.norm(problem.gradient(np.zeros_like(Z))))
     return Outcome.of(
-        equal(
-            "gradient of (2) at binary relevance",
-            np.linalg.norm(joint) / scale,
-            0.0,
-            1e-12,
-            bears=Bears.CONDITION,
+        CONDITION.equal(
+            "gradient of (2) at binary relevance", np.linalg.norm(joint) / scale, 0.0, 1e-12
         ),
-        at_least(
-            "its rank, with k = 2 allowed", np.linalg.matrix_rank(Z), k + 1, bears=Bears.REFUTES
-        ),
-        at_least(
-            "minimum with rank at most 2, over without", low / least, 1.001, bears=Bears.REFUTES
-        ),
+        REFUTES.at_least("its rank, with k = 2 allowed", np.linalg.matrix_rank(Z), k + 1),
+        REFUTES.at_least("minimum with rank at most 2, over without", low / least, 1.001),
     )
 
 
@@ -114,26 +95,15 @@ def _best_of_rank(problem: Problem, penalty: float, W: Array, H: Array) -> float
     anchor="05d1a087f7d9",
 )
 def leml_outperforms_bcs_and_br(_: Effort) -> Outcome:
-    """Compare LEML with the two methods that can be meant, and with itself.
-
-    Paper: Section 5.2.
-    """
+    """Compare LEML with the two methods that can be meant, and with itself."""
     frame = printed.load(5)
     first, second = printed.QUOTED["rivals in Table 5"].written[1:]
     return Outcome.of(
-        count(
-            f"better than {second}, as printed, of 9",
-            (printed.gains(frame, second) > 0).sum(),
-            0,
-            bears=Bears.REFUTES,
+        REFUTES.count(
+            f"better than {second}, as printed, of 9", (printed.gains(frame, second) > 0).sum(), 0
         ),
-        count(
-            f"better than {first}, of 9",
-            (printed.gains(frame, first) > 0).sum(),
-            9,
-            bears=Bears.SUPPORTS,
-        ),
-        count("better than BR, of 9", (printed.gains(frame, "BR") > 0).sum(), 9, bears=Bears.MEANT),
+        SUPPORTS.count(f"better than {first}, of 9", (printed.gains(frame, first) > 0).sum(), 9),
+        MEANT.count("better than BR, of 9", (printed.gains(frame, "BR") > 0).sum(), 9),
     )
 
 
@@ -157,33 +127,21 @@ def leml_outperforms_bcs_and_br(_: Effort) -> Outcome:
     anchor="c4584f21cc33",
 )
 def leml_against_br_depends_on_the_loss(_: Effort) -> Outcome:
-    """Count where LEML is ahead of BR, by loss.
-
-    Paper: Section 5.2.
-    """
+    """Count where LEML is ahead of BR, by loss."""
     ahead = printed.gains(printed.missing_label_tables(), "BR") > 0
     wins = ahead.groupby(level=["table", "loss"]).sum()
     bibtex = ahead.xs("bibtex", level="dataset").groupby(level=["table", "loss"]).sum()
     other = ["logistic", "squared_hinge"]
     return Outcome.of(
-        count("top-3, squared loss: ahead, of 36", wins[12, "squared"], 26, bears=Bears.REFUTES),
-        count(
-            "top-3, bibtex, other losses: ahead, of 24",
-            sum(bibtex[12, o] for o in other),
-            0,
-            bears=Bears.REFUTES,
+        REFUTES.count("top-3, squared loss: ahead, of 36", wins[12, "squared"], 26),
+        REFUTES.count(
+            "top-3, bibtex, other losses: ahead, of 24", sum(bibtex[12, o] for o in other), 0
         ),
-        count(
-            "top-3, elsewhere, other losses: ahead, of 48",
-            sum(wins[12, o] for o in other),
-            48,
-            bears=Bears.CONDITION,
+        CONDITION.count(
+            "top-3, elsewhere, other losses: ahead, of 48", sum(wins[12, o] for o in other), 48
         ),
-        count(
-            "bibtex, other losses, all measures: ahead, of 120",
-            bibtex.loc[:, other].sum(),
-            3,
-            bears=Bears.REFUTES,
+        REFUTES.count(
+            "bibtex, other losses, all measures: ahead, of 120", bibtex.loc[:, other].sum(), 3
         ),
     )
 
@@ -216,32 +174,17 @@ def bibtex_gains(**wanted: object) -> pd.Series:
     anchor="2b87f482cca4",
 )
 def leml_at_every_observed_share(_: Effort) -> Outcome:
-    """Compare LEML with BR and BCS on bibtex as fewer labels are seen.
-
-    Paper: Section 5.2.
-    """
+    """Compare LEML with BR and BCS on bibtex as fewer labels are seen."""
     gain = bibtex_gains(ratio=0.4)
     share = gain.index.get_level_values("observed")
     few, many = gain[share < 0.2], gain[share >= 0.2]
     least = bibtex_gains(observed=0.05).loc["BR"]
     return Outcome.of(
-        count("5 % seen, any k/L: ahead of BR, of 15", (least > 0).sum(), 0, bears=Bears.REFUTES),
-        count(
-            "5 and 10 % seen: behind BR, of 10", (few.loc["BR"] < 0).sum(), 9, bears=Bears.REFUTES
-        ),
-        count(
-            "5 and 10 % seen: behind BCS, of 10", (few.loc["BCS"] < 0).sum(), 2, bears=Bears.REFUTES
-        ),
-        count("20 and 40 % seen: ahead of both, of 20", (many > 0).sum(), 20, bears=Bears.REPAIRED),
-        Fact(
-            "most points of top-1 behind",
-            -few.min(),
-            8,
-            ">=",
-            0.0,
-            "8.55 printed",
-            bears=Bears.REFUTES,
-        ),
+        REFUTES.count("5 % seen, any k/L: ahead of BR, of 15", (least > 0).sum(), 0),
+        REFUTES.count("5 and 10 % seen: behind BR, of 10", (few.loc["BR"] < 0).sum(), 9),
+        REFUTES.count("5 and 10 % seen: behind BCS, of 10", (few.loc["BCS"] < 0).sum(), 2),
+        REPAIRED.count("20 and 40 % seen: ahead of both, of 20", (many > 0).sum(), 20),
+        REFUTES.at_least("most points of top-1 behind", -few.min(), 8, 0.0, "8.55 printed"),
     )
 
 
@@ -255,12 +198,8 @@ def leml_at_every_observed_share(_: Effort) -> Outcome:
     refuted_by="A comparison lost.",
 )
 def leml_at_every_ratio(_: Effort) -> Outcome:
-    """Compare LEML with BR and BCS on bibtex at 20 % of the labels seen.
-
-    Paper: Section 5.2.
-    """
+    """Compare LEML with BR and BCS on bibtex at 20 % of the labels seen."""
     gain = bibtex_gains(observed=0.2)
     return Outcome.of(
-        count("ahead, of 30", (gain > 0).sum(), 30, bears=Bears.SUPPORTS),
-        count("of", len(gain), 30, bears=Bears.CONTROL),
+        SUPPORTS.count("ahead, of 30", (gain > 0).sum(), 30), CONTROL.count("of", len(gain), 30)
     )

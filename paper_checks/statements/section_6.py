@@ -8,18 +8,8 @@ import numpy as np
 
 from leml_theory.measurements.planted import fixed_planted, worst_planted
 from leml_theory.rademacher import Estimate
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    mean_above,
-    mean_below,
-    mean_equal,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import ANSWERS
 
 SIZE = 16  # features and labels
 WORST_FROBENIUS = 0.3003  # largest t (1 - t/sqrt(t^2 + 1)), the limit of many features times labels
@@ -58,24 +48,16 @@ def fast_and_slow_rates(effort: Effort) -> Outcome:
         Estimate(row["value"], row["stderr"], draws).scaled(math.sqrt(sizes[0])) for row in worst
     )
     return Outcome.of(
-        mean_equal(
-            "fixed signal, trace ball: slope in n", slopes[0], -1.0, slack=0.05, bears=Bears.ANSWERS
+        ANSWERS.mean_equal("fixed signal, trace ball: slope in n", slopes[0], -1.0, slack=0.05),
+        ANSWERS.mean_below("fixed signal, Frobenius ball: slope in n", slopes[1], -0.9),
+        ANSWERS.mean_above(
+            "worst signal, trace ball: excess times sqrt(nL)", trace.scaled(math.sqrt(SIZE)), 0.5
         ),
-        mean_below(
-            "fixed signal, Frobenius ball: slope in n", slopes[1], -0.9, bears=Bears.ANSWERS
-        ),
-        mean_above(
-            "worst signal, trace ball: excess times sqrt(nL)",
-            trace.scaled(math.sqrt(SIZE)),
-            0.5,
-            bears=Bears.ANSWERS,
-        ),
-        mean_equal(
+        ANSWERS.mean_equal(
             "worst signal, Frobenius ball: excess times sqrt(n)",
             frobenius,
             WORST_FROBENIUS,
             slack=0.02,
-            bears=Bears.ANSWERS,
         ),
     )
 

@@ -10,24 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import LOSSES, Loss
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-)
-from paper_checks.statements.section_3_operations import updated
+from paper_checks.checking import Bears, Effort, Fact, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
+from paper_checks.statements.section_3_operations import NEWTON, updated
 from paper_checks.worlds.factored import FactorWorld, factor_world, vec
 
 Array = NDArray[np.float64]
-Entry = Callable[[Array, Array], Array]
 
 DIGITS, STEP = 50, Decimal("1e-15")
 # Second differences: truncation 1e-30 / 12, rounding 1e-50 / 1e-30, both far below 1e-16.
@@ -93,6 +81,11 @@ def _worst(found: Array, exact: Array) -> float:
     return float(np.abs(found - exact).max())
 
 
+def _right(bears: Bears, name: str, found: Array, exact: Array, tolerance: float = 1e-14) -> Fact:
+    """Expect a formula to agree with the differences at every point."""
+    return bears.equal(name, _worst(found, exact), 0.0, tolerance, PRECISE)
+
+
 def _ours(loss: Loss, a: Array, b: Array) -> tuple[Array, Array]:
     """Return both derivatives as `leml_solver` computes them."""
     return loss.derivative(a, b), loss.second_derivative(a, b)
@@ -113,38 +106,10 @@ def squared_row(effort: Effort) -> Outcome:
     exact = differences(squared_value, a, b)
     printed, ours = printed_squared(a, b), _ours(LOSSES["squared"], a, b)
     return Outcome.of(
-        equal(
-            "error of the printed first derivative",
-            _worst(printed[0], exact[0]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "error of the printed second derivative",
-            _worst(printed[1], exact[1]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "error of ours, first",
-            _worst(ours[0], exact[0]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.CONTROL,
-        ),
-        equal(
-            "error of ours, second",
-            _worst(ours[1], exact[1]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.CONTROL,
-        ),
+        _right(SUPPORTS, "error of the printed first derivative", printed[0], exact[0]),
+        _right(SUPPORTS, "error of the printed second derivative", printed[1], exact[1]),
+        _right(CONTROL, "error of ours, first", ours[0], exact[0]),
+        _right(CONTROL, "error of ours, second", ours[1], exact[1]),
     )
 
 
@@ -174,24 +139,12 @@ def logistic_first_derivative(effort: Effort) -> Outcome:
     true, wrong = (_design_gradient(world, entry) for entry in (None, printed_logistic))
     error = float(np.linalg.norm(wrong - true) / np.linalg.norm(true))
     return Outcome.of(
-        different(
-            "error of the printed derivative",
-            _worst(printed, exact),
-            0.0,
-            0.5,
-            PRECISE,
-            bears=Bears.REFUTES,
+        REFUTES.different(
+            "error of the printed derivative", _worst(printed, exact), 0.0, 0.5, PRECISE
         ),
-        equal(
-            "error of -a / (1 + exp(ab))",
-            _worst(-a / (1 + np.exp(a * b)), exact),
-            0.0,
-            1e-14,
-            PRECISE,
-            bears=Bears.MEANT,
-        ),
-        equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE, bears=Bears.CONTROL),
-        at_least("relative error of the gradient it gives", error, 0.1, bears=Bears.REFUTES),
+        _right(MEANT, "error of -a / (1 + exp(ab))", -a / (1 + np.exp(a * b)), exact),
+        _right(CONTROL, "error of ours", ours, exact),
+        REFUTES.at_least("relative error of the gradient it gives", error, 0.1),
     )
 
 
@@ -231,37 +184,13 @@ def logistic_second_derivative(effort: Effort) -> Outcome:
     lowest = float(np.linalg.eigvalsh(world.design.T @ (bends[:, None] * world.design))[0])
     least = float(np.linalg.eigvalsh(world.hessian(vec(world.W)))[0])
     return Outcome.of(
-        different(
-            "error of the printed derivative",
-            _worst(printed, exact),
-            0.0,
-            0.25,
-            PRECISE,
-            bears=Bears.REFUTES,
+        REFUTES.different(
+            "error of the printed derivative", _worst(printed, exact), 0.0, 0.25, PRECISE
         ),
-        equal(
-            "error with the sign changed",
-            _worst(-printed, exact),
-            0.0,
-            1e-14,
-            PRECISE,
-            bears=Bears.MEANT,
-        ),
-        equal("error of ours", _worst(ours, exact), 0.0, 1e-14, PRECISE, bears=Bears.CONTROL),
-        at_most(
-            "least eigenvalue of the Hessian it gives, no penalty",
-            lowest,
-            -0.05,
-            bears=Bears.REFUTES,
-        ),
-        at_least(
-            "least eigenvalue of ours",
-            least,
-            world.penalty,
-            1e-10,
-            "rounding",
-            bears=Bears.REPAIRED,
-        ),
+        _right(MEANT, "error with the sign changed", -printed, exact),
+        _right(CONTROL, "error of ours", ours, exact),
+        REFUTES.at_most("least eigenvalue of the Hessian it gives, no penalty", lowest, -0.05),
+        REPAIRED.at_least("least eigenvalue of ours", least, world.penalty, 1e-10, "rounding"),
     )
 
 
@@ -282,56 +211,20 @@ def squared_hinge_row(effort: Effort) -> Outcome:
     exact = differences(squared_hinge_value, a, b)
     printed, ours = printed_squared_hinge(a, b), _ours(LOSSES["squared_hinge"], a, b)
     a2, b2 = _points(effort, (-2.0, 2.0))
-    general = differences(squared_hinge_value, a2, b2)[1]
+    general, wrong = differences(squared_hinge_value, a2, b2)[1], printed_squared_hinge(a2, b2)[1]
     return Outcome.of(
-        equal(
-            "error of the printed first derivative",
-            _worst(printed[0], exact[0]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "error of the printed second derivative",
-            _worst(printed[1], exact[1]),
-            0,
-            1e-13,
-            PRECISE,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "error of ours, first",
-            _worst(ours[0], exact[0]),
-            0,
-            1e-14,
-            PRECISE,
-            bears=Bears.CONTROL,
-        ),
-        equal(
-            "error of ours, second",
-            _worst(ours[1], exact[1]),
-            0,
-            1e-13,
-            PRECISE,
-            bears=Bears.CONTROL,
-        ),
-        different(
+        _right(SUPPORTS, "error of the printed first derivative", printed[0], exact[0]),
+        _right(SUPPORTS, "error of the printed second derivative", printed[1], exact[1], 1e-13),
+        _right(CONTROL, "error of ours, first", ours[0], exact[0]),
+        _right(CONTROL, "error of ours, second", ours[1], exact[1], 1e-13),
+        CONTROL.different(
             "error of the second derivative for labels -2 and +2",
-            _worst(printed_squared_hinge(a2, b2)[1], general),
+            _worst(wrong, general),
             0.0,
             1.0,
             PRECISE,
-            bears=Bears.CONTROL,
         ),
-        equal(
-            "the same with 2 a^2",
-            _worst(a2**2 * printed_squared_hinge(a2, b2)[1], general),
-            0.0,
-            1e-13,
-            PRECISE,
-            bears=Bears.CONTROL,
-        ),
+        _right(CONTROL, "the same with 2 a^2", a2**2 * wrong, general, 1e-13),
     )
 
 
@@ -351,34 +244,16 @@ def newton_across_the_kink(effort: Effort) -> Outcome:
     world = _at_the_kink(factor_world(effort.rng, LOSSES["squared_hinge"], share=1.1))
     w = vec(world.W)
     ends = [generalised_newton(world, w, at_kink) for at_kink in (0.0, 1.0, 2.0)]
-    slopes = [np.linalg.norm(world.gradient(end)) for end in ends]
+    slope = max(np.linalg.norm(world.gradient(end)) for end in ends)
     bends = [np.linalg.norm(_kinked_hessian(world, w, at_kink)) for at_kink in (0.0, 2.0)]
-    solver = world.value(vec(updated(world, "W").W))
-    size = float(np.linalg.norm(ends[0]))
+    left = slope / np.linalg.norm(world.gradient(0 * w))
+    apart = np.linalg.norm(ends[0] - ends[2]) / float(np.linalg.norm(ends[0]))
+    solver = world.value(vec(updated(world, "W").W)) / world.value(ends[0])
     return Outcome.of(
-        equal(
-            "worst gradient at the end over that at w = 0",
-            max(slopes) / np.linalg.norm(world.gradient(0 * w)),
-            0.0,
-            1e-10,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "distance of the ends for 0 and 2 at the kink",
-            np.linalg.norm(ends[0] - ends[2]) / size,
-            0.0,
-            1e-9,
-            bears=Bears.SUPPORTS,
-        ),
-        equal(
-            "objective at the solver's end over the least",
-            solver / world.value(ends[0]),
-            1.0,
-            1e-2,
-            "trust-region stopping rule",
-            bears=Bears.SUPPORTS,
-        ),
-        at_least("Hessian at the kink, 2 over 0", bends[1] / bends[0], 2.0, bears=Bears.CONTROL),
+        SUPPORTS.equal("worst gradient at the end over that at w = 0", left, 0.0, 1e-10),
+        SUPPORTS.equal("distance of the ends for 0 and 2 at the kink", apart, 0.0, 1e-9),
+        SUPPORTS.equal("objective at the solver's end over the least", solver, 1.0, 1e-2, NEWTON),
+        CONTROL.at_least("Hessian at the kink, 2 over 0", bends[1] / bends[0], 2.0),
     )
 
 

@@ -5,19 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from paper_checks import printed
-from paper_checks.checking import (
-    PRINTED,
-    Bears,
-    Effort,
-    Fact,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    cells,
-    count,
-)
+from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, SUPPORTS
 from paper_checks.printed import off_lattice, statistic
 
 RIGHTLY_MARKED = (3, 4, 5, 6, 7, 10, 12, 13, 15)
@@ -63,15 +52,12 @@ def disagreements(summary: int, *detailed: int) -> pd.DataFrame:
     refuted_by="A number that differs.",
 )
 def table_3_repeats_tables_7_and_10(_: Effort) -> Outcome:
-    """Compare each number of the summary with its source.
-
-    Paper: Table 3.
-    """
+    """Compare each number of the summary with its source."""
     apart = disagreements(3, 7, 10)
     compared = len(printed.load(3))
     return Outcome.of(
-        count("numbers that differ", len(apart), 0, bears=Bears.SUPPORTS),
-        count("compared", compared, 96, bears=Bears.CONTROL),
+        SUPPORTS.count("numbers that differ", len(apart), 0),
+        CONTROL.count("compared", compared, 96),
     )
 
 
@@ -94,10 +80,7 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Outcome:
     anchor="f8fc8f43f160",
 )
 def table_5_repeats_tables_12_14_15(_: Effort) -> Outcome:
-    """Compare each number of the summary with its source, and ask which of two spellings fits.
-
-    Paper: Table 5.
-    """
+    """Compare each number of the summary with its source, and ask which of two spellings fits."""
     apart = disagreements(5, 12, 14, 15)
     cell = frozenset({"5 bibtex 40%@20% BCS squared"})
     summary, detailed = (float(apart[c].sum()) for c in ("value", "value_detailed"))
@@ -105,28 +88,12 @@ def table_5_repeats_tables_12_14_15(_: Effort) -> Outcome:
     low, high, start = rises_beside()
     inside = "the rise from k/L 20 % lies between those at 10 % and 40 % observed"
     return Outcome.of(
-        *cells("disagreement", printed.describe(apart), cell, bears=Bears.REFUTES),
-        count("numbers compared", len(printed.load(5)), 27, bears=Bears.CONTROL),
-        count("the same digits in another order", swapped, 1, bears=Bears.MEANT),
-        Fact(f"Table 15: {inside}", detailed - start, high, "<=", 0.0, PRINTED, bears=Bears.MEANT),
-        Fact(
-            f"Table 15: {inside}, below",
-            detailed - start,
-            low,
-            ">=",
-            0.0,
-            PRINTED,
-            bears=Bears.MEANT,
-        ),
-        Fact(
-            "Table 5: the rise exceeds both",
-            summary - start,
-            high,
-            ">=",
-            0.0,
-            PRINTED,
-            bears=Bears.REFUTES,
-        ),
+        *REFUTES.cells("disagreement", printed.describe(apart), cell),
+        CONTROL.count("numbers compared", len(printed.load(5)), 27),
+        MEANT.count("the same digits in another order", swapped, 1),
+        MEANT.at_most(f"Table 15: {inside}", detailed - start, high, 0.0, PRINTED),
+        MEANT.at_least(f"Table 15: {inside}, below", detailed - start, low, 0.0, PRINTED),
+        REFUTES.at_least("Table 5: the rise exceeds both", summary - start, high, 0.0, PRINTED),
         note=f"Table 5 prints {summary:.4f}, Table 15 prints {detailed:.4f}.",
     )
 
@@ -150,26 +117,15 @@ def rises_beside() -> tuple[float, float, float]:
     refuted_by="An accuracy that no number of hits gives.",
 )
 def accuracies_are_counts(_: Effort) -> Outcome:
-    """See that each top-K accuracy is a whole number of hits over K n_test.
-
-    Paper: Table 6.
-    """
+    """See that each top-K accuracy is a whole number of hits over K n_test."""
     frame = printed.load(3, 4, 5, 6, 7, 8, 11, 12, 13)
     frame = frame[frame["metric"].str.startswith("top")].reset_index(drop=True)
     kept = frame["metric"].str[-1].astype(int)
     missed, chance = off_lattice(frame, kept * statistic(frame, "n_test") / 100)
     return Outcome.of(
-        count("unattainable accuracies", missed, 0, bears=Bears.SUPPORTS),
-        Fact(
-            "unattainable if drawn at random",
-            chance,
-            100,
-            ">=",
-            0.0,
-            "informative at all",
-            bears=Bears.CONTROL,
-        ),
-        count("accuracies tested", len(frame), 360 + 756 + 48 + 24 + 9, bears=Bears.CONTROL),
+        SUPPORTS.count("unattainable accuracies", missed, 0),
+        CONTROL.at_least("unattainable if drawn at random", chance, 100, 0.0, "informative at all"),
+        CONTROL.count("accuracies tested", len(frame), 360 + 756 + 48 + 24 + 9),
     )
 
 
@@ -184,25 +140,14 @@ def accuracies_are_counts(_: Effort) -> Outcome:
     refuted_by="A loss that no number of errors gives.",
 )
 def hamming_losses_are_counts(_: Effort) -> Outcome:
-    """See that each Hamming loss is a whole number of errors over L n_test.
-
-    Paper: Table 9.
-    """
+    """See that each Hamming loss is a whole number of errors over L n_test."""
     frame = printed.only(printed.load(5, 9, 14), metric="hamming").reset_index(drop=True)
     units = statistic(frame, "n_test") * statistic(frame, "n_labels")
     missed, chance = off_lattice(frame, units)
     return Outcome.of(
-        count("unattainable losses", missed, 0, bears=Bears.SUPPORTS),
-        Fact(
-            "unattainable if drawn at random",
-            chance,
-            20,
-            ">=",
-            0.0,
-            "informative at all",
-            bears=Bears.CONTROL,
-        ),
-        count("losses tested", len(frame), 100 + 252 + 9, bears=Bears.CONTROL),
+        SUPPORTS.count("unattainable losses", missed, 0),
+        CONTROL.at_least("unattainable if drawn at random", chance, 20, 0.0, "informative at all"),
+        CONTROL.count("losses tested", len(frame), 100 + 252 + 9),
     )
 
 
@@ -226,44 +171,17 @@ def hits(*tables: int) -> pd.DataFrame:
     refuted_by="Fewer hits among more labels, or more than two for two.",
 )
 def hits_grow_with_k(_: Effort) -> Outcome:
-    """See that two more labels add between no and two hits, and hits never exceed the labels.
-
-    Paper: Table 8.
-    """
+    """See that two more labels add between no and two hits, and hits never exceed the labels."""
     counted = pd.concat([hits(6, 7, 8), hits(11, 12, 13)])
     added = pd.concat([counted[3] - counted[1], counted[5] - counted[3]])
     present = statistic(counted.index.to_frame(), "test_positives")
     rounding = 0.005 * (5 + 3) / 100
     reason = "two accuracies rounded to 0.005 per cent, times K"
     return Outcome.of(
-        Fact(
-            "fewest hits added by two labels",
-            added.min(),
-            0,
-            ">=",
-            rounding,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        Fact(
-            "most hits added by two labels",
-            added.max(),
-            2,
-            "<=",
-            rounding,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        Fact(
-            "hits over labels",
-            float((counted[5] / present).max()),
-            1,
-            "<=",
-            0.01,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        count("rows tested", len(counted), 120 + 252, bears=Bears.CONTROL),
+        SUPPORTS.at_least("fewest hits added by two labels", added.min(), 0, rounding, reason),
+        SUPPORTS.at_most("most hits added by two labels", added.max(), 2, rounding, reason),
+        SUPPORTS.at_most("hits over labels", (counted[5] / present).max(), 1, 0.01, reason),
+        CONTROL.count("rows tested", len(counted), 120 + 252),
     )
 
 
@@ -277,15 +195,12 @@ def hits_grow_with_k(_: Effort) -> Outcome:
     refuted_by="A series with two values.",
 )
 def binary_relevance_does_not_depend_on_k(_: Effort) -> Outcome:
-    """See that BR, which has no k, is printed alike in the rows of each k.
-
-    Paper: Table 11.
-    """
+    """See that BR, which has no k, is printed alike in the rows of each k."""
     rows = printed.only(printed.missing_label_tables(), method="BR")
     series = rows.groupby(["table", "dataset", "loss", "observed"])["value"].nunique()
     return Outcome.of(
-        count("series that vary", (series > 1).sum(), 0, bears=Bears.SUPPORTS),
-        count("of", len(series), 180, bears=Bears.CONTROL),
+        SUPPORTS.count("series that vary", (series > 1).sum(), 0),
+        CONTROL.count("of", len(series), 180),
     )
 
 
@@ -310,11 +225,9 @@ def marks_of(table: int, misplaced: int) -> Outcome:
     recorded = MISMARKED[table]
     elsewhere = mismarked(printed.load(*RIGHTLY_MARKED))
     return Outcome.of(
-        *cells(
-            "missing or misplaced marks", printed.describe(wrong), recorded, bears=Bears.REFUTES
-        ),
-        count("marked though not best", wrong["bold"].sum(), misplaced, bears=Bears.CONTROL),
-        count("wrong marks in nine other tables", len(elsewhere), 0, bears=Bears.MEANT),
+        *REFUTES.cells("missing or misplaced marks", printed.describe(wrong), recorded),
+        CONTROL.count("marked though not best", wrong["bold"].sum(), misplaced),
+        MEANT.count("wrong marks in nine other tables", len(elsewhere), 0),
         note="; ".join(sorted(printed.describe(wrong))),
     )
 
@@ -331,15 +244,11 @@ def marks_of(table: int, misplaced: int) -> Outcome:
     refuted_by="A mark missing or misplaced.",
 )
 def bold_marks_the_best(_: Effort) -> Outcome:
-    """See that bold marks the best of each group, ties included, in the nine tables where it does.
-
-    Paper: Table 3.
-    """
+    """See that bold marks the best of each group, ties included, in nine tables."""
     frame = printed.load(*RIGHTLY_MARKED)
     wrong = len(mismarked(frame))
     return Outcome.of(
-        count("wrong marks", wrong, 0, bears=Bears.SUPPORTS),
-        count("marks", frame["bold"].sum(), 455, bears=Bears.CONTROL),
+        SUPPORTS.count("wrong marks", wrong, 0), CONTROL.count("marks", frame["bold"].sum(), 455)
     )
 
 
@@ -360,10 +269,7 @@ def bold_marks_the_best(_: Effort) -> Outcome:
     anchor="75afe25738b1",
 )
 def bold_marks_of_table_8(_: Effort) -> Outcome:
-    """Find the tie that is marked on one side only.
-
-    Paper: Table 8.
-    """
+    """Find the tie that is marked on one side only."""
     return marks_of(8, misplaced=0)
 
 
@@ -385,10 +291,7 @@ def bold_marks_of_table_8(_: Effort) -> Outcome:
     anchor="0719c287c3b5",
 )
 def bold_marks_of_table_9(_: Effort) -> Outcome:
-    """Find the marked losses that are not the lowest.
-
-    Paper: Table 9.
-    """
+    """Find the marked losses that are not the lowest."""
     return marks_of(9, misplaced=3)
 
 
@@ -411,10 +314,7 @@ def bold_marks_of_table_9(_: Effort) -> Outcome:
     anchor="dcad3f2aec97",
 )
 def bold_marks_of_table_11(_: Effort) -> Outcome:
-    """Find the best accuracies that are not marked.
-
-    Paper: Table 11.
-    """
+    """Find the best accuracies that are not marked."""
     return marks_of(11, misplaced=0)
 
 
@@ -437,8 +337,5 @@ def bold_marks_of_table_11(_: Effort) -> Outcome:
     anchor="aa0626cacf23",
 )
 def bold_marks_of_table_14(_: Effort) -> Outcome:
-    """Find the lowest losses that are not marked.
-
-    Paper: Table 14.
-    """
+    """Find the lowest losses that are not marked."""
     return marks_of(14, misplaced=0)

@@ -7,22 +7,8 @@ import pandas as pd
 
 from leml_solver import Squared, SquaredHinge
 from paper_checks import printed
-from paper_checks.checking import (
-    PRINTED,
-    Bears,
-    Effort,
-    Fact,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    cells,
-    count,
-    equal,
-)
+from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking.fact import CONDITION, CONTROL, GUESS, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.printed import nothing_predicted, off_lattice, statistic
 
 IMPOSSIBLE = frozenset({"9 autofood 80% BCS squared", "9 autofood 100% BCS squared"})
@@ -68,10 +54,7 @@ def hamming_ceiling(top_1: pd.Series, empty: pd.Series, n_labels: pd.Series) -> 
     anchor="0719c287c3b5",
 )
 def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
-    """Find the Hamming losses that the top-1 accuracy of the same row rules out.
-
-    Paper: Table 9.
-    """
+    """Find the Hamming losses that the top-1 accuracy of the same row rules out."""
     beside = printed.load(6)[[*printed.KEY, "value"]]
     frame = printed.load(9).merge(beside, on=printed.KEY, suffixes=("", "_top_1"))
     labels = statistic(frame, "n_labels")
@@ -79,25 +62,9 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
     impossible = frame[frame["value"] - frame["half_unit"] > ceiling]
     least = float(impossible["value_top_1"].min())
     return Outcome.of(
-        *cells("above the ceiling", printed.describe(impossible), IMPOSSIBLE, bears=Bears.REFUTES),
-        Fact(
-            "top-1 accuracy beside a loss of 1",
-            least,
-            81.58,
-            "==",
-            1e-9,
-            PRINTED,
-            bears=Bears.CONTROL,
-        ),
-        Fact(
-            "ceiling",
-            float(ceiling[impossible.index].max()),
-            0.9955,
-            "<=",
-            1e-4,
-            PRINTED,
-            bears=Bears.REPAIRED,
-        ),
+        *REFUTES.cells("above the ceiling", printed.describe(impossible), IMPOSSIBLE),
+        CONTROL.equal("top-1 accuracy beside a loss of 1", least, 81.58, 1e-9, PRINTED),
+        REPAIRED.at_most("ceiling", ceiling[impossible.index].max(), 0.9955, 1e-4, PRINTED),
     )
 
 
@@ -121,10 +88,7 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
     anchor="0269de1065df",
 )
 def hamming_losses_of_predicting_nothing(_: Effort) -> Outcome:
-    """Find the Hamming losses equal, as printed, to that of predicting no label.
-
-    Paper: Table 9.
-    """
+    """Find the Hamming losses equal, as printed, to that of predicting no label."""
     frame = printed.load(9)
     # The mean number of labels is itself rounded to two decimals.
     allowance = frame["half_unit"] + 0.005 / statistic(frame, "n_labels")
@@ -132,10 +96,8 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Outcome:
     bcs = silent[silent["method"] == "BCS"]
     other = int(bcs["dataset"].isin(["bibtex", "delicious"]).sum())
     return Outcome.of(
-        *cells(
-            "equal to predicting nothing", printed.describe(silent), SILENT, bears=Bears.REFUTES
-        ),
-        count("of them BCS on bibtex or delicious, of 10", other, 0, bears=Bears.CONDITION),
+        *REFUTES.cells("equal to predicting nothing", printed.describe(silent), SILENT),
+        CONDITION.count("of them BCS on bibtex or delicious, of 10", other, 0),
     )
 
 
@@ -162,10 +124,7 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Outcome:
     anchor="aa0626cacf23",
 )
 def bcs_hamming_losses_of_table_14(_: Effort) -> Outcome:
-    """See BCS's Hamming loss grow with k/L when labels are missing, but fall when none are.
-
-    Paper: Table 14.
-    """
+    """See BCS's Hamming loss grow with k/L when labels are missing, but fall when none are."""
     gain = printed.gains(printed.only(printed.load(14), loss="squared"), "BCS")
     rows = printed.only(printed.load(14), method="BCS").reset_index(drop=True)
     wide = printed.spread(rows, ["dataset", "observed"], "ratio")
@@ -174,13 +133,11 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Outcome:
     times = rows["value"] / nothing_predicted(rows)
     slope = rows["value"] / rows["ratio"]
     return Outcome.of(
-        count("LEML ahead of BCS, of 36", (gain > 0).sum(), 36, bears=Bears.SUPPORTS),
-        at_least("BCS's least loss, over predicting nothing", times.min(), 1.5, bears=Bears.SLACK),
-        count("series growing with k/L", growing, 12, bears=Bears.SLACK),
-        equal(
-            "mean loss over k/L", slope.mean(), 0.65, 0.05, "two figures quoted", bears=Bears.SLACK
-        ),
-        at_most("bibtex, all labels: largest step", np.diff(full).max(), 0, bears=Bears.SLACK),
+        SUPPORTS.count("LEML ahead of BCS, of 36", (gain > 0).sum(), 36),
+        SLACK.at_least("BCS's least loss, over predicting nothing", times.min(), 1.5),
+        SLACK.count("series growing with k/L", growing, 12),
+        SLACK.equal("mean loss over k/L", slope.mean(), 0.65, 0.05, "two figures quoted"),
+        SLACK.at_most("bibtex, all labels: largest step", np.diff(full).max(), 0),
         note=f"loss over k/L from {slope.min():.2f} to {slope.max():.2f}",
     )
 
@@ -208,8 +165,6 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Outcome:
     """Find AUCs of BCS and CPLST that are equal though the other measures of the row are not.
 
     Chance: the differences of the table near zero, taken as evenly spread over 0.02.
-
-    Paper: Table 10.
     """
     frame = printed.only(printed.full_label_tables(), loss="squared")
     index = ["table", "dataset", "ratio"]
@@ -220,16 +175,8 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Outcome:
     rows = printed.only(frame, method="CPLST").set_index(index, drop=False)
     chance = near / 200
     return Outcome.of(
-        *cells("equal", printed.describe(rows.loc[equal]), DUPLICATES, bears=Bears.GUESS),
-        Fact(
-            "equal pairs by chance",
-            chance,
-            0.05,
-            "<=",
-            0.0,
-            "rough; two were found",
-            bears=Bears.GUESS,
-        ),
+        *GUESS.cells("equal", printed.describe(rows.loc[equal]), DUPLICATES),
+        GUESS.at_most("equal pairs by chance", chance, 0.05, 0.0, "rough; two were found"),
         note="The two entries look copied; which of the two methods is wrong cannot be told.",
     )
 
@@ -259,8 +206,6 @@ def squared_and_hinge_coincide_where_features_abound(effort: Effort) -> Outcome:
 
     With many more features than points the ridge fit leaves every margin below one, where the two
     losses have proportional derivatives, so the minimisers agree at twice the penalty.
-
-    Paper: Table 11.
     """
     n_points, n_features, penalty = 30, effort.pick(3000, 9000), 1.0
     X = effort.rng.standard_normal((n_points, n_features)) / np.sqrt(n_features)
@@ -270,17 +215,9 @@ def squared_and_hinge_coincide_where_features_abound(effort: Effort) -> Outcome:
     same = coinciding()
     wide = int(same[same.index != "bibtex"].sum())
     return Outcome.of(
-        count("autofood, compphys: equal cells of 40", wide, 33, bears=Bears.REFUTES),
-        count("bibtex: equal cells of 20", int(same["bibtex"]), 0, bears=Bears.CONDITION),
-        Fact(
-            "derivatives apart",
-            float(abs(apart).max()),
-            0,
-            "==",
-            1e-12,
-            "rounding",
-            bears=Bears.REFUTES,
-        ),
+        REFUTES.count("autofood, compphys: equal cells of 40", wide, 33),
+        CONDITION.count("bibtex: equal cells of 20", same["bibtex"], 0),
+        REFUTES.equal("derivatives apart", abs(apart).max(), 0, 1e-12, "rounding"),
     )
 
 
@@ -302,10 +239,7 @@ def coinciding() -> pd.Series:
     refuted_by="A total that differs, or an average that no whole total gives.",
 )
 def sizes_of_the_data_sets(_: Effort) -> Outcome:
-    """Compare the splits with the public data sets, and the averages with whole totals.
-
-    Paper: Table 2.
-    """
+    """Compare the splits with the public data sets, and the averages with whole totals."""
     table = printed.statistics()
     pages, labels = printed.QUOTED["sizes of wiki"].numbers
     total = table["n_train"] + table["n_test"]
@@ -317,41 +251,14 @@ def sizes_of_the_data_sets(_: Effort) -> Outcome:
     missed, chance = off_lattice(averages, pd.Series(points))
     abundant = set(table.index[table["n_features"] > 50 * table["n_labels"]])
     return Outcome.of(
-        count("splits that miss the public size", wrong, 0, bears=Bears.SUPPORTS),
-        count("averages that are no whole total", missed, 0, bears=Bears.SUPPORTS),
-        Fact(
-            "missed if drawn at random",
-            chance,
-            2,
-            ">=",
-            0.0,
-            "informative at all",
-            bears=Bears.CONTROL,
+        SUPPORTS.count("splits that miss the public size", wrong, 0),
+        SUPPORTS.count("averages that are no whole total", missed, 0),
+        CONTROL.at_least("missed if drawn at random", chance, 2, 0.0, "informative at all"),
+        SUPPORTS.count("more than 50 features per label", abundant == {"autofood", "compphys"}, 1),
+        SUPPORTS.equal(
+            "wiki: pages in millions", total["wiki"] / 1e6, pages / 1e6, 0.15, "'about'"
         ),
-        count(
-            "more than 50 features per label",
-            abundant == {"autofood", "compphys"},
-            1,
-            bears=Bears.SUPPORTS,
-        ),
-        Fact(
-            "wiki: pages in millions",
-            total["wiki"] / 1e6,
-            pages / 1e6,
-            "==",
-            0.15,
-            "'about'",
-            bears=Bears.SUPPORTS,
-        ),
-        Fact(
-            "wiki: labels",
-            table["n_labels"]["wiki"],
-            labels,
-            "==",
-            labels / 10,
-            "rounded",
-            bears=Bears.SUPPORTS,
-        ),
+        SUPPORTS.equal("wiki: labels", table["n_labels"]["wiki"], labels, labels / 10, "rounded"),
     )
 
 
@@ -374,10 +281,7 @@ def sizes_of_the_data_sets(_: Effort) -> Outcome:
     anchor="f368472eae26",
 )
 def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
-    """See CPLST unchanged once k reaches the rank of the data, up to ties in the ranking.
-
-    Paper: Table 10.
-    """
+    """See CPLST unchanged once k reaches the rank of the data, up to ties in the ranking."""
     table = printed.statistics()
     rank = table[["n_features", "n_train", "n_labels"]].min(axis=1)
     rows = printed.only(printed.full_label_tables(), method="CPLST")
@@ -388,27 +292,11 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
     spread = (series.max() - series.min()).round(6)
     reason = "labels absent from training tie in exact arithmetic, and rounding orders them"
     return Outcome.of(
-        count(
-            "series that stay constant, of 10", int((spread == 0).sum()), 9, bears=Bears.SUPPORTS
+        SUPPORTS.count("series that stay constant, of 10", (spread == 0).sum(), 9),
+        REFUTES.different(
+            "compphys AUC", spread.loc[("compphys", 10)], 0, 1e-4, "one printed unit"
         ),
-        Fact(
-            "compphys AUC",
-            spread.loc[("compphys", 10)],
-            0,
-            "!=",
-            1e-4,
-            "one printed unit",
-            bears=Bears.REFUTES,
-        ),
-        Fact(
-            "compphys AUC",
-            spread.loc[("compphys", 10)],
-            0,
-            "==",
-            5e-4,
-            reason,
-            bears=Bears.CONDITION,
-        ),
+        CONDITION.equal("compphys AUC", spread.loc[("compphys", 10)], 0, 5e-4, reason),
     )
 
 
@@ -431,40 +319,16 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
     anchor="f368472eae26",
 )
 def cplst_auc_on_delicious(_: Effort) -> Outcome:
-    """Compare the printed AUCs with how AUC moves from one k/L to the next on the same data set.
-
-    Paper: Table 10.
-    """
+    """Compare the printed AUCs with how AUC moves from one k/L to the next on the same data set."""
     rows = printed.only(printed.load(10), dataset="delicious", method="CPLST")
     auc = rows.set_index("ratio")["value"]
     early, late = (np.diff(DELICIOUS_AUC, axis=1)[:, step].mean() for step in (0, 1))
     reason = "splits differ by 0.0003, printing adds 0.0001"
     repaired = float(auc[0.4] + late)
     return Outcome.of(
-        Fact(
-            "change from 40 to 60 %",
-            auc[0.6] - auc[0.4],
-            late,
-            "!=",
-            1e-3,
-            reason,
-            bears=Bears.REFUTES,
-        ),
-        Fact(
-            "change from 20 to 40 %",
-            auc[0.4] - auc[0.2],
-            early,
-            "==",
-            5e-4,
-            reason,
-            bears=Bears.SUPPORTS,
-        ),
-        Fact("AUC at 60 % by our change", repaired, 0.8813, "==", 1e-4, reason, bears=Bears.GUESS),
-        count(
-            "60, 80 and 100 % printed alike",
-            auc[auc.index >= 0.6].nunique(),
-            1,
-            bears=Bears.CONTROL,
-        ),
+        REFUTES.different("change from 40 to 60 %", auc[0.6] - auc[0.4], late, 1e-3, reason),
+        SUPPORTS.equal("change from 20 to 40 %", auc[0.4] - auc[0.2], early, 5e-4, reason),
+        GUESS.equal("AUC at 60 % by our change", repaired, 0.8813, 1e-4, reason),
+        CONTROL.count("60, 80 and 100 % printed alike", auc[auc.index >= 0.6].nunique(), 1),
         note="If so, LEML and CPLST are level in the three rows that D11 counts as behind.",
     )

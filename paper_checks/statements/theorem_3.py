@@ -26,24 +26,8 @@ from leml_theory.measurements.averages import slots
 from leml_theory.measurements.planted import fixed_planted, outlier
 from leml_theory.rademacher import Estimate, rademacher_average
 from leml_theory.risk import minimum_risk, population_risk
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    different,
-    equal,
-    mean_above,
-    mean_at_most,
-    mean_below,
-    mean_equal,
-    valid_value,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.exact_tails import sign_sum_mean, turned_probability
 from paper_checks.worlds.small import enumerated
 from simulations import (
@@ -97,20 +81,10 @@ def infimum_of_the_risk(effort: Effort) -> Outcome:
     )
     at_minimiser = population_risk(world, LINEAR, least.Z).value
     return Outcome.of(
-        different(
-            "numbers in the printed term", printed_infimum(least.Z), 1, 0.5, bears=Bears.REFUTES
-        ),
-        equal(
-            "risk of the arg inf against the inf",
-            at_minimiser,
-            least.lower,
-            1e-12,
-            bears=Bears.REPAIRED,
-        ),
-        at_least("risk minus inf", risk - least.lower, 0, 1e-12, "rounding", bears=Bears.SUPPORTS),
-        at_most(
-            "risk minus inf against its bound", risk - least.lower, bound.value, bears=Bears.MEANT
-        ),
+        REFUTES.different("numbers in the printed term", printed_infimum(least.Z), 1, 0.5),
+        REPAIRED.equal("risk of the arg inf against the inf", at_minimiser, least.lower, 1e-12),
+        SUPPORTS.at_least("risk minus inf", risk - least.lower, 0, 1e-12, "rounding"),
+        MEANT.at_most("risk minus inf against its bound", risk - least.lower, bound.value),
     )
 
 
@@ -145,25 +119,14 @@ def rate_in_expectation(effort: Effort) -> Outcome:
     limit = theorem_3(Setting.of(HeavyTailed(4), UniformLabels(4), n))
     one = rademacher_average(RankOne(4), UniformLabels(64), n, draws=8 * draws, rng=effort.rng)
     return Outcome.of(
-        at_most("worst exact excess for d = L = 1", excess[0], bound.value, bears=Bears.SUPPORTS),
-        at_least(
-            "the same, as a share of the bound", excess[0] / bound.value, 0.15, bears=Bears.CONTROL
+        SUPPORTS.at_most("worst exact excess for d = L = 1", excess[0], bound.value),
+        CONTROL.at_least("the same, as a share of the bound", excess[0] / bound.value, 0.15),
+        SUPPORTS.equal(
+            "exact excess at 4n over n", excess[1] / excess[0], 0.5, 0.01, "ties, O(1/n)"
         ),
-        equal(
-            "exact excess at 4n over n",
-            excess[1] / excess[0],
-            0.5,
-            0.01,
-            "ties, O(1/n)",
-            bears=Bears.SUPPORTS,
-        ),
-        mean_at_most("average, Student features", heavy, valid_value(limit), bears=Bears.SUPPORTS),
-        mean_at_most(
-            "average, rank-one features", one, theorem_3(setting).value, bears=Bears.SUPPORTS
-        ),
-        mean_above(
-            "it attains the bound", one, 0.93 * theorem_3(setting).value, bears=Bears.CONTROL
-        ),
+        SUPPORTS.mean_at_most("average, Student features", heavy, valid_value(limit)),
+        SUPPORTS.mean_at_most("average, rank-one features", one, theorem_3(setting).value),
+        CONTROL.mean_above("it attains the bound", one, 0.93 * theorem_3(setting).value),
     )
 
 
@@ -194,32 +157,11 @@ def scale_of_the_features(effort: Effort) -> Outcome:
     draws = effort.pick(200, 2000)
     measured = rademacher_average(laws[0], UniformLabels(1), n, draws=draws, rng=effort.rng)
     return Outcome.of(
-        at_least(
-            "average of raw N(0, I) over the printed bound",
-            exact,
-            6 * _printed(raw),
-            bears=Bears.REFUTES,
-        ),
-        at_most(
-            "against the bound with sqrt(Sigma)",
-            exact,
-            valid_value(theorem_3(raw)),
-            bears=Bears.REPAIRED,
-        ),
-        at_most(
-            "normalised, printed bound",
-            exact / math.sqrt(d),
-            _printed(normalised),
-            bears=Bears.CONDITION,
-        ),
-        mean_equal("measured average of raw N(0, I)", measured, exact, bears=Bears.CONTROL),
-        equal(
-            "printed bound valid (raw)",
-            theorem_3_as_printed(raw).valid,
-            False,
-            0,
-            bears=Bears.CONTROL,
-        ),
+        REFUTES.at_least("average of raw N(0, I) over the printed bound", exact, 6 * _printed(raw)),
+        REPAIRED.at_most("against the bound with sqrt(Sigma)", exact, valid_value(theorem_3(raw))),
+        CONDITION.at_most("normalised, printed bound", exact / math.sqrt(d), _printed(normalised)),
+        CONTROL.mean_equal("measured average of raw N(0, I)", measured, exact),
+        CONTROL.equal("printed bound valid (raw)", theorem_3_as_printed(raw).valid, False, 0),
     )
 
 
@@ -285,32 +227,16 @@ def unbounded_loss(effort: Effort) -> Outcome:
     row = outlier(cell, effort.rng)[0]
     frequency = Estimate(row["value"], row["stderr"], row["draws"])
     return Outcome.of(
-        at_least("excess over promise, delta = 5e-7", ratios[2], 300, bears=Bears.REFUTES),
-        at_least(
-            "growth of the ratio from delta = 5e-4", ratios[2] / ratios[1], 15, bears=Bears.REFUTES
+        REFUTES.at_least("excess over promise, delta = 5e-7", ratios[2], 300),
+        REFUTES.at_least("growth of the ratio from delta = 5e-4", ratios[2] / ratios[1], 15),
+        REFUTES.at_least("chance of failure over the allowed one", odds, 1.9),
+        CONTROL.at_most("largest E|x|^2", max(law.moments.second_moment for law in laws), 1),
+        CONTROL.mean_equal("measured frequency", frequency, turned_round(n, laws[0]), slack=1e-4),
+        CONDITION.at_most(
+            "excess against the bound with its true range", 2 * laws[0].mean, repaired.value
         ),
-        at_least("chance of failure over the allowed one", odds, 1.9, bears=Bears.REFUTES),
-        at_most(
-            "largest E|x|^2", max(law.moments.second_moment for law in laws), 1, bears=Bears.CONTROL
-        ),
-        mean_equal(
-            "measured frequency",
-            frequency,
-            turned_round(n, laws[0]),
-            slack=1e-4,
-            bears=Bears.CONTROL,
-        ),
-        at_most(
-            "excess against the bound with its true range",
-            2 * laws[0].mean,
-            repaired.value,
-            bears=Bears.CONDITION,
-        ),
-        at_least(
-            "excess against the range taken for one",
-            2 * laws[0].mean,
-            believed.value,
-            bears=Bears.REFUTES,
+        REFUTES.at_least(
+            "excess against the range taken for one", 2 * laws[0].mean, believed.value
         ),
     )
 
@@ -364,38 +290,19 @@ def factor_of_the_labels_seen(effort: Effort) -> Outcome:
     exact = bernoulli_deviation(400, 0.01)
     return Outcome.of(
         # The paper's constant is 4 C, twice the one of `bound`; summed over s = 16 labels.
-        mean_at_most(
-            "summed deviation at s = 16 against 4 C s R_n",
-            last.scaled(16),
-            32 * bound.value,
-            bears=Bears.SUPPORTS,
+        SUPPORTS.mean_at_most(
+            "summed deviation at s = 16 against 4 C s R_n", last.scaled(16), 32 * bound.value
         ),
-        mean_below("deviation at s = 16 against s = 1", last, one["value"], bears=Bears.SLACK),
-        mean_at_most(
-            "deviation at s = 16 against the bound", last, bound.value, bears=Bears.REPAIRED
-        ),
-        equal(
-            "bound at s = 16 over s = 1",
-            bound.value / other.value,
-            1.0,
-            1e-12,
-            bears=Bears.REPAIRED,
-        ),
-        at_least(
-            "printed factor over measured growth",
-            16 * one["value"] / last.value,
-            16,
-            bears=Bears.SLACK,
-        ),
+        SLACK.mean_below("deviation at s = 16 against s = 1", last, one["value"]),
+        REPAIRED.mean_at_most("deviation at s = 16 against the bound", last, bound.value),
+        REPAIRED.equal("bound at s = 16 over s = 1", bound.value / other.value, 1.0, 1e-12),
+        SLACK.at_least("printed factor over measured growth", 16 * one["value"] / last.value, 16),
         # With a random number of labels per point, s in expectation, it takes another bound.
-        at_least("Bernoulli entries, exact", exact, 2 * refused.value, bears=Bears.CONTROL),
-        at_most(
-            "Bernoulli entries, against their own bound",
-            exact,
-            bernoulli_bound(400, 0.01),
-            bears=Bears.REPAIRED,
+        CONTROL.at_least("Bernoulli entries, exact", exact, 2 * refused.value),
+        REPAIRED.at_most(
+            "Bernoulli entries, against their own bound", exact, bernoulli_bound(400, 0.01)
         ),
-        equal("bound valid for Bernoulli entries", refused.valid, False, 0, bears=Bears.CONTROL),
+        CONTROL.equal("bound valid for Bernoulli entries", refused.valid, False, 0),
     )
 
 
@@ -421,7 +328,7 @@ def factor_of_the_labels_seen(effort: Effort) -> Outcome:
     where="Section 4, line 2 of the formulas",
     anchor="2e3682325eae",
 )
-def range_of_the_loss(effort: Effort) -> Outcome:  # noqa: ARG001
+def range_of_the_loss(_: Effort) -> Outcome:
     """The second term carries the range 2 radius |x| of the loss, and Bousquet's does not."""
     n, delta, radius = 10**4, 0.01, 1000.0
     setting = Setting.of(RademacherVectors(1), UniformLabels(1), n, radius=radius)
@@ -433,34 +340,18 @@ def range_of_the_loss(effort: Effort) -> Outcome:  # noqa: ARG001
     wide = Setting.of(RademacherVectors(1024), UniformLabels(1024), 10**12)
     linear, average = RiskSetting.of(LINEAR, wide), rademacher_chevet(wide)
     bousquet, mcdiarmid = (f(wide, linear, average) for f in (bousquet_excess, mcdiarmid_excess))
-    repaired = bousquet_excess(setting, risk, theorem_3(setting))
+    repaired, stated = (
+        f(setting, risk, theorem_3(setting)) for f in (bousquet_excess, mcdiarmid_excess)
+    )
     return Outcome.of(
-        at_least("excess against the bound with range one", excess, taken, bears=Bears.REFUTES),
-        at_least(
-            "its exact chance against delta",
-            turned_probability(n, bias),
-            2 * delta,
-            bears=Bears.REFUTES,
-        ),
-        at_most(
-            "against the true range",
-            excess,
-            valid_value(_mcdiarmid(setting, risk)),
-            bears=Bears.CONDITION,
-        ),
-        at_most(
-            "chance of an excess above Bousquet's bound",
-            _chance(repaired, n),
-            delta,
-            bears=Bears.REPAIRED,
-        ),
-        at_least("above a quarter of it", _chance(repaired, n, 0.25), delta, bears=Bears.CONTROL),
-        equal("range of the linear loss", risk.loss_range, 2 * radius, 1e-9, bears=Bears.CONTROL),
-        at_least(
-            "McDiarmid over Bousquet, d = L = 1024",
-            mcdiarmid.value / bousquet.value,
-            10,
-            bears=Bears.REPAIRED,
+        REFUTES.at_least("excess against the bound with range one", excess, taken),
+        REFUTES.at_least("its exact chance against delta", turned_probability(n, bias), 2 * delta),
+        CONDITION.at_most("against the true range", excess, valid_value(stated)),
+        REPAIRED.at_most("chance of an excess above Bousquet's bound", _chance(repaired, n), delta),
+        CONTROL.at_least("above a quarter of it", _chance(repaired, n, 0.25), delta),
+        CONTROL.equal("range of the linear loss", risk.loss_range, 2 * radius, 1e-9),
+        REPAIRED.at_least(
+            "McDiarmid over Bousquet, d = L = 1024", mcdiarmid.value / bousquet.value, 10
         ),
         note="For a loss that is not clipped the range is of the order of the radius, so "
         "McDiarmid's term swamps radius/sqrt(nL); Bousquet's inequality keeps the rate.",
@@ -474,10 +365,6 @@ def _chance(bound: BoundValue, n: int, share: float = 1.0) -> float:
     likely the larger the bias.
     """
     return turned_probability(n, valid_value(bound) * share / 2000)
-
-
-def _mcdiarmid(setting: Setting, risk: RiskSetting) -> BoundValue:
-    return mcdiarmid_excess(setting, risk, theorem_3(setting))
 
 
 @Statement(
@@ -506,18 +393,11 @@ def tightness(effort: Effort) -> Outcome:
     fast = [fixed_planted({**cell, "n": m}, effort.rng)[0] for m in (2**14, 2**18)]
     slope = math.log(fast[1]["value"] / fast[0]["value"]) / math.log(16)
     return Outcome.of(
-        mean_above(
-            "deviation over Theorem 3", average.scaled(1 / bound), 0.93, bears=Bears.SUPPORTS
-        ),
-        mean_at_most("and never above", average.scaled(1 / bound), 1.0, bears=Bears.SUPPORTS),
-        equal("excess risk there", excess, 0.0, 1e-12, bears=Bears.CONTROL),
-        at_most(
-            "slope in n of a fixed signal's excess",
-            slope,
-            -0.8,
-            0,
-            "noise of about 0.03",
-            bears=Bears.CONTROL,
+        SUPPORTS.mean_above("deviation over Theorem 3", average.scaled(1 / bound), 0.93),
+        SUPPORTS.mean_at_most("and never above", average.scaled(1 / bound), 1.0),
+        CONTROL.equal("excess risk there", excess, 0.0, 1e-12),
+        CONTROL.at_most(
+            "slope in n of a fixed signal's excess", slope, -0.8, 0, "noise of about 0.03"
         ),
         note="Tight for uniform convergence; the excess risk of a fixed world decays faster.",
     )
@@ -561,7 +441,7 @@ def two_point_deviation(loss: Loss, law: RareOutlier, n: int, radius: float) -> 
     where="Section 4, line 2 of the formulas",
     anchor="2e3682325eae",
 )
-def lipschitz_constant_of_the_squared_loss(effort: Effort) -> Outcome:  # noqa: ARG001
+def lipschitz_constant_of_the_squared_loss(_: Effort) -> Outcome:
     """With C = 1 the bound on the deviation fails, with C = 1 + radius R it holds."""
     n, radius, loss = 100, 100.0, LOSSES["squared"]
     law = RareOutlier(1.0, 0.5, 0.5)
@@ -572,16 +452,8 @@ def lipschitz_constant_of_the_squared_loss(effort: Effort) -> Outcome:  # noqa: 
     assumed = expectation_bound(setting, replace(risk, lipschitz=1.0), theorem_3(setting))
     slopes = loss.derivative(np.ones(2), np.array([-radius, radius]))
     return Outcome.of(
-        at_least(
-            "exact deviation against C = 1", deviation, 3 * assumed.value, bears=Bears.REFUTES
-        ),
-        at_most("against C = 1 + radius R", deviation, valid_value(true), bears=Bears.CONDITION),
-        equal(
-            "largest slope on the ball",
-            float(np.abs(slopes).max()),
-            1 + radius,
-            1e-12,
-            bears=Bears.REPAIRED,
-        ),
-        equal("constant of the loss", risk.lipschitz, 1 + radius, 1e-12, bears=Bears.CONTROL),
+        REFUTES.at_least("exact deviation against C = 1", deviation, 3 * assumed.value),
+        CONDITION.at_most("against C = 1 + radius R", deviation, valid_value(true)),
+        REPAIRED.equal("largest slope on the ball", np.abs(slopes).max(), 1 + radius, 1e-12),
+        CONTROL.equal("constant of the loss", risk.lipschitz, 1 + radius, 1e-12),
     )

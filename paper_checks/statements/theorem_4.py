@@ -20,23 +20,8 @@ from leml_theory.bounds import (
 from leml_theory.measurements.planted import clipped
 from leml_theory.rademacher import Estimate, rademacher_average, rademacher_averages
 from leml_theory.sweep.rates import Slope, log_log_slope
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_least,
-    at_most,
-    equal,
-    mean_above,
-    mean_at_most,
-    mean_below,
-    mean_equal,
-    valid_value,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.small import enumerated
 from simulations import (
     AnisotropicGaussian,
@@ -90,16 +75,11 @@ def unit_normal_features(effort: Effort) -> Outcome:
     ]
     scaled = [average.scaled(math.sqrt(10**6 * size)) for average in averages]
     return Outcome.of(
-        at_least(
-            "exact average against the printed bound",
-            exact,
-            1.05 * printed.value,
-            bears=Bears.REFUTES,
-        ),
-        at_most("against the bound for raw x", exact, valid_value(right), bears=Bears.REPAIRED),
-        equal("printed bound valid there", printed.valid, False, 0, bears=Bears.CONTROL),
-        mean_above("raw, d = L = 32, times sqrt(nL)", scaled[0], 9.0, bears=Bears.REFUTES),
-        mean_below("divided by sqrt(d)", scaled[1], 2.1, bears=Bears.CONDITION),
+        REFUTES.at_least("exact average against the printed bound", exact, 1.05 * printed.value),
+        REPAIRED.at_most("against the bound for raw x", exact, valid_value(right)),
+        CONTROL.equal("printed bound valid there", printed.valid, False, 0),
+        REFUTES.mean_above("raw, d = L = 32, times sqrt(nL)", scaled[0], 9.0),
+        CONDITION.mean_below("divided by sqrt(d)", scaled[1], 2.1),
     )
 
 
@@ -136,35 +116,11 @@ def more_labels_than_features(effort: Effort) -> Outcome:
     square = [_rate(RademacherVectors(size), size, 3 * draws, effort.rng) for size in (16, 128)]
     fixed, diagonal = _slope(sizes, wide), _slope([16, 128], square)
     return Outcome.of(
-        mean_above(
-            "average, d = 1, against the paper's bound",
-            average,
-            1.5 * route.value,
-            bears=Bears.REFUTES,
-        ),
-        equal("conditions that fail there", len(route.failures), 1, 0, bears=Bears.CONTROL),
-        at_least(
-            "slope in L at d = 32",
-            fixed.slope,
-            -0.15,
-            -6 * fixed.stderr,
-            "6 s.e.",
-            bears=Bears.REFUTES,
-        ),
-        at_most(
-            "slope in L = d",
-            diagonal.slope,
-            -0.4,
-            -6 * diagonal.stderr,
-            "6 s.e.",
-            bears=Bears.CONDITION,
-        ),
-        mean_below(
-            "d = L = 128, times sqrt(nL)",
-            square[1].scaled(math.sqrt(128)),
-            2.2,
-            bears=Bears.CONDITION,
-        ),
+        REFUTES.mean_above("average, d = 1, against the paper's bound", average, 1.5 * route.value),
+        CONTROL.equal("conditions that fail there", len(route.failures), 1, 0),
+        REFUTES.at_least("slope in L at d = 32", fixed.slope, -0.15, -6 * fixed.stderr, "6 s.e."),
+        CONDITION.at_most("slope in L = d", diagonal.slope, -0.4, -6 * diagonal.stderr, "6 s.e."),
+        CONDITION.mean_below("d = L = 128, times sqrt(nL)", square[1].scaled(math.sqrt(128)), 2.2),
         note="For L > d the average saturates at 1/sqrt(nd); the slope claimed is -1/2.",
     )
 
@@ -224,33 +180,15 @@ def excess_with_more_labels_than_features(effort: Effort) -> Outcome:
     setting = Setting.of(RademacherVectors(1), UniformLabels(1024), n, radius=32.0)
     claimed = (claimed_rate(setting) + math.sqrt(math.log(20) / n)) * math.sqrt(n)
     return Outcome.of(
-        at_least(
-            "exact excess over the claim, L = 1024", excess[1] / claimed, 3, bears=Bears.REFUTES
+        REFUTES.at_least("exact excess over the claim, L = 1024", excess[1] / claimed, 3),
+        REFUTES.equal("slope of the exact excess in L", slope, 0.5, 0.002, "finite size"),
+        REPAIRED.equal(
+            "excess over sqrt(L/n), largest L", excess[2] / sizes[2] ** 0.5, limit, 1e-3, "ties"
         ),
-        equal(
-            "slope of the exact excess in L", slope, 0.5, 0.002, "finite size", bears=Bears.REFUTES
-        ),
-        equal(
-            "excess over sqrt(L/n), largest L",
-            excess[2] / sizes[2] ** 0.5,
-            limit,
-            1e-3,
-            "ties",
-            bears=Bears.REPAIRED,
-        ),
-        mean_equal("measured excess, times sqrt(n)", measured, excess[1], bears=Bears.CONTROL),
-        equal(
-            "conditions that fail there",
-            len(paper_route(setting).failures),
-            1,
-            0,
-            bears=Bears.CONTROL,
-        ),
-        at_most(
-            "excess against Theorem 3",
-            excess[1],
-            2 * theorem_3(setting).value * n**0.5,
-            bears=Bears.REPAIRED,
+        CONTROL.mean_equal("measured excess, times sqrt(n)", measured, excess[1]),
+        CONTROL.equal("conditions that fail there", len(paper_route(setting).failures), 1, 0),
+        REPAIRED.at_most(
+            "excess against Theorem 3", excess[1], 2 * theorem_3(setting).value * n**0.5
         ),
     )
 
@@ -281,36 +219,25 @@ def fewer_points_than_labels(effort: Effort) -> Outcome:
     """At n = 1 the average is |x| = 1; at n = L it grows with L, at n = L log L it does not."""
     d = 20_000
     x = RademacherVectors(d).sample(1, effort.rng)
-    one = Setting.of(RademacherVectors(d), UniformLabels(d), 1)
+    bound = paper_route(Setting.of(RademacherVectors(d), UniformLabels(d), 1))
     draws, large = effort.pick(150, 1000), effort.pick(192, 256)
     few, many, small = (scaled_average(32, n, draws, effort.rng) for n in (2, 2048, 32))
     square, enough = (
         scaled_average(large, n, effort.pick(60, 100), effort.rng)
         for n in (large, math.ceil(large * math.log(large)))
     )
+    root = math.sqrt(fullest_label(10**6, effort.rng))
     return Outcome.of(
-        at_least(
-            "average at n = 1 over the paper's bound",
-            _norm(x) / paper_route(one).value,
-            1.05,
-            bears=Bears.REFUTES,
-        ),
-        equal(
-            "paper's bound valid at n = 1", paper_route(one).valid, False, 0, bears=Bears.CONTROL
-        ),
-        mean_above("n = L/16, times sqrt(nL)", few, 2 * many.value, bears=Bears.REFUTES),
-        mean_above(
-            "n = L, larger L against L = 32", square, small.value + 0.05, bears=Bears.REFUTES
-        ),
+        REFUTES.at_least("average at n = 1 over the paper's bound", _norm(x) / bound.value, 1.05),
+        CONTROL.equal("paper's bound valid at n = 1", bound.valid, False, 0),
+        REFUTES.mean_above("n = L/16, times sqrt(nL)", few, 2 * many.value),
+        REFUTES.mean_above("n = L, larger L against L = 32", square, small.value + 0.05),
         # |V| is at least the norm of its fullest column, sqrt(n_l) when d is large.
-        at_least(
-            "root of the fullest label's count, n = L = 10^6",
-            math.sqrt(fullest_label(10**6, effort.rng)),
-            1.25 * many.value,
-            bears=Bears.REFUTES,
+        REFUTES.at_least(
+            "root of the fullest label's count, n = L = 10^6", root, 1.25 * many.value
         ),
-        mean_below("n = L log L, times sqrt(nL)", enough, 2.2, bears=Bears.CONDITION),
-        mean_below("n = 64 L, times sqrt(nL)", many, 2.1, bears=Bears.CONDITION),
+        CONDITION.mean_below("n = L log L, times sqrt(nL)", enough, 2.2),
+        CONDITION.mean_below("n = 64 L, times sqrt(nL)", many, 2.1),
         note="R_n sqrt(nL) at n = L = 16, 64, 256, 1024: 2.17, 2.47, 2.61, 2.73; at n = L log L: "
         "1.99, 2.11, 2.13, 2.13.",
     )
@@ -358,7 +285,7 @@ def required_proxy(values: Support, direction: Array, *, symmetrised: bool) -> f
     where="Section 4, paragraph 12, sentence 1",
     anchor="c9953d93858e",
 )
-def compact_support(effort: Effort) -> Outcome:  # noqa: ARG001
+def compact_support(_: Effort) -> Outcome:
     """Two values of x, 1 and -1/2, have compact support and no proxy; eps x has R^2."""
     law = RareOutlier(1.0, 0.5, 0.1)
     values, proxy = enumerated(law), law.moments.radius**2
@@ -368,19 +295,11 @@ def compact_support(effort: Effort) -> Outcome:  # noqa: ARG001
     setting = Setting.of(NonNegative(64), UniformLabels(64), 10**9)
     refused = [f for f in paper_route(setting).failures if "E x = 0" in f.needs]
     return Outcome.of(
-        at_least(
-            "eta^2 that condition 3 asks for at |v| = 1e-4", plain, 1e4 * proxy, bears=Bears.REFUTES
-        ),
-        at_most("eta^2 for the symmetrised x, largest over v", worst, proxy, bears=Bears.REPAIRED),
-        equal(
-            "paper's bound names E x = 0 (non-negative x)", len(refused), 1, 0, bears=Bears.CONTROL
-        ),
-        equal(
-            "net bound valid for non-negative x",
-            sub_gaussian_net(setting).valid,
-            True,
-            0,
-            bears=Bears.REPAIRED,
+        REFUTES.at_least("eta^2 that condition 3 asks for at |v| = 1e-4", plain, 1e4 * proxy),
+        REPAIRED.at_most("eta^2 for the symmetrised x, largest over v", worst, proxy),
+        CONTROL.equal("paper's bound names E x = 0 (non-negative x)", len(refused), 1, 0),
+        REPAIRED.equal(
+            "net bound valid for non-negative x", sub_gaussian_net(setting).valid, True, 0
         ),
     )
 
@@ -415,27 +334,12 @@ def redundant_eigenvalue(effort: Effort) -> Outcome:
     square = Setting.of(laws[0], UniformLabels(8), 10**4)
     average = rademacher_average(laws[0], UniformLabels(8), 10**4, draws=50, rng=effort.rng)
     return Outcome.of(
-        mean_at_most(
-            "average, d = L = 8", average, valid_value(paper_route(square)), bears=Bears.SUPPORTS
+        SUPPORTS.mean_at_most("average, d = L = 8", average, valid_value(paper_route(square))),
+        REPAIRED.equal(
+            "smallest eta^2, Rademacher", needed, top, 1e-6, "next term, of order |v|^2"
         ),
-        equal(
-            "smallest eta^2, Rademacher",
-            needed,
-            top,
-            1e-6,
-            "next term, of order |v|^2",
-            bears=Bears.REPAIRED,
-        ),
-        at_most(
-            "sigma_1/eta^2, largest", max(shares), 1.0, 1e-12, "rounding", bears=Bears.REPAIRED
-        ),
-        equal(
-            "rate over the rate without sigma_1",
-            max(factors),
-            math.sqrt(2),
-            1e-9,
-            bears=Bears.SLACK,
-        ),
+        REPAIRED.at_most("sigma_1/eta^2, largest", max(shares), 1.0, 1e-12, "rounding"),
+        SLACK.equal("rate over the rate without sigma_1", max(factors), math.sqrt(2), 1e-9),
     )
 
 
@@ -477,35 +381,17 @@ def anisotropic_features(effort: Effort) -> Outcome:
     trivial = Setting.of(RademacherVectors(d), seen, n)
     compact = math.sqrt(trivial.moments.radius**2 * d / n_labels / n)
     return Outcome.of(
-        mean_at_most(
-            "average against the claimed form", average, claimed_rate(setting), bears=Bears.SUPPORTS
+        SUPPORTS.mean_at_most("average against the claimed form", average, claimed_rate(setting)),
+        SLACK.at_least(
+            "claimed form over Theorem 3", claimed_rate(setting) / theorem_3(setting).value, 1.2
         ),
-        at_least(
-            "claimed form over Theorem 3",
-            claimed_rate(setting) / theorem_3(setting).value,
-            1.2,
-            bears=Bears.SLACK,
+        REPAIRED.mean_at_most("average against Chevet", average, chevet(setting).value),
+        SLACK.mean_below(
+            "average against half the claimed form", average, claimed_rate(setting) / 2
         ),
-        mean_at_most(
-            "average against Chevet", average, chevet(setting).value, bears=Bears.REPAIRED
-        ),
-        mean_below(
-            "average against half the claimed form",
-            average,
-            claimed_rate(setting) / 2,
-            bears=Bears.SLACK,
-        ),
-        mean_above(
-            "average against half of Chevet",
-            average,
-            chevet(setting).value / 2,
-            bears=Bears.REPAIRED,
-        ),
-        at_least(
-            "claimed form with eta = R over Theorem 3",
-            compact,
-            theorem_3(trivial).value,
-            bears=Bears.SLACK,
+        REPAIRED.mean_above("average against half of Chevet", average, chevet(setting).value / 2),
+        SLACK.at_least(
+            "claimed form with eta = R over Theorem 3", compact, theorem_3(trivial).value
         ),
         note="Sharp up to a constant is sqrt(sigma_1) + sqrt(P Sigma), over sqrt(n).",
     )
@@ -531,14 +417,10 @@ def non_negative_features(effort: Effort) -> Outcome:
     ]
     moments = NonNegative(size).moments
     return Outcome.of(
-        mean_above("average of |g|/sqrt(d), times sqrt(n)", averages[0], 0.65, bears=Bears.CONTROL),
-        mean_below(
-            "average of signs/sqrt(d), times sqrt(n)", averages[1], 0.36, bears=Bears.SUPPORTS
-        ),
-        at_least(
-            "sigma_1/Sigma of |g|/sqrt(d)", moments.top_eigenvalue, 2 / math.pi, bears=Bears.CONTROL
-        ),
-        equal("|g| is centred", moments.centred, False, 0, bears=Bears.CONTROL),
+        CONTROL.mean_above("average of |g|/sqrt(d), times sqrt(n)", averages[0], 0.65),
+        SUPPORTS.mean_below("average of signs/sqrt(d), times sqrt(n)", averages[1], 0.36),
+        CONTROL.at_least("sigma_1/Sigma of |g|/sqrt(d)", moments.top_eigenvalue, 2 / math.pi),
+        CONTROL.equal("|g| is centred", moments.centred, False, 0),
         note="Non-negative features are not among them: their sigma_1 is above 0.63 E|x|^2, and "
         "the advantage nearly disappears.",
     )

@@ -11,22 +11,8 @@ from leml_theory.bounds import Setting, matrix_bernstein, paper_route, theorem_3
 from leml_theory.bounds import complexity as bounds
 from leml_theory.measurements.averages import slots
 from leml_theory.rademacher import Estimate, rademacher_average
-from paper_checks.checking import (
-    Bears,
-    Effort,
-    Kind,
-    Outcome,
-    Statement,
-    Sure,
-    Verdict,
-    at_most,
-    equal,
-    mean_above,
-    mean_at_most,
-    mean_below,
-    mean_equal,
-    valid_value,
-)
+from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SLACK, SUPPORTS
 from simulations import (
     FeatureLaw,
     IsotropicGaussian,
@@ -80,22 +66,14 @@ def theorem_6(effort: Effort) -> Outcome:
     first = next(size for size in range(16_600, 16_700) if beats_theorem_3(size))
     one = paper_route(Setting.of(RademacherVectors(20_000), UniformLabels(20_000), 1))
     return Outcome.of(
-        at_most("bound at n = 1, where R_n = 1", one.value, 0.95, bears=Bears.REFUTES),
-        equal("smallest d = L at which it beats Theorem 3", first, 16_628, 0, bears=Bears.REPAIRED),
-        equal(
-            "beats Theorem 3 at d = L = 10,000",
-            beats_theorem_3(10_000),
-            False,
-            0,
-            bears=Bears.CONTROL,
-        ),
-        equal(
-            "2 c3^2 there", 2 * constant**2, 16_627.52, 0.01, "printed digits", bears=Bears.CONTROL
-        ),
-        mean_at_most("average, Zipf labels", average, valid_value(valid), bears=Bears.CONDITION),
-        equal("valid for 100 Zipf-2 labels at n = 10^8", few, False, 0, bears=Bears.CONTROL),
-        equal("valid for them at n = 10^10", many, True, 0, bears=Bears.CONTROL),
-        equal("valid at d = 32, L = 33", wide.valid, False, 0, bears=Bears.CONTROL),
+        REFUTES.at_most("bound at n = 1, where R_n = 1", one.value, 0.95),
+        REPAIRED.equal("smallest d = L at which it beats Theorem 3", first, 16_628, 0),
+        CONTROL.equal("beats Theorem 3 at d = L = 10,000", beats_theorem_3(10_000), False, 0),
+        CONTROL.equal("2 c3^2 there", 2 * constant**2, 16_627.52, 0.01, "printed digits"),
+        CONDITION.mean_at_most("average, Zipf labels", average, valid_value(valid)),
+        CONTROL.equal("valid for 100 Zipf-2 labels at n = 10^8", few, False, 0),
+        CONTROL.equal("valid for them at n = 10^10", many, True, 0),
+        CONTROL.equal("valid at d = 32, L = 33", wide.valid, False, 0),
     )
 
 
@@ -122,16 +100,10 @@ def one_label_too_often(effort: Effort) -> Outcome:
     low, middle, high = (_in_root_n(law, seen, n, draws, effort.rng) for seen in patterns)
     spiked = sharp.spectral_norm(size, patterns[2].probabilities / size)
     return Outcome.of(
-        mean_below("P = 1/L, over Theorem 3", low, 0.35, bears=Bears.SUPPORTS),
-        mean_above("P = 0.8, over Theorem 3", high, 0.75, bears=Bears.SUPPORTS),
-        mean_equal(
-            "P = 0.8, against the spiked-column formula",
-            high,
-            spiked,
-            slack=0.01,
-            bears=Bears.CONTROL,
-        ),
-        mean_above("P = 0.4 against P = 1/L", middle, 1.5 * low.value, bears=Bears.SUPPORTS),
+        SUPPORTS.mean_below("P = 1/L, over Theorem 3", low, 0.35),
+        SUPPORTS.mean_above("P = 0.8, over Theorem 3", high, 0.75),
+        CONTROL.mean_equal("P = 0.8, against the spiked-column formula", high, spiked, slack=0.01),
+        SUPPORTS.mean_above("P = 0.4 against P = 1/L", middle, 1.5 * low.value),
     )
 
 
@@ -170,16 +142,11 @@ def fully_observed_labels(effort: Effort) -> Outcome:
     )
     trace = Estimate(apart["trace"]["value"], apart["trace"]["stderr"], 2)
     return Outcome.of(
-        equal("equal labels, trace over Frobenius", _ratio(same), 1.0, 1e-9, bears=Bears.CONDITION),
-        mean_below(
-            "independent labels, trace, Frobenius",
-            trace,
-            0.45 * apart["frobenius"]["value"],
-            bears=Bears.REFUTES,
+        CONDITION.equal("equal labels, trace over Frobenius", _ratio(same), 1.0, 1e-9),
+        REFUTES.mean_below(
+            "independent labels, trace, Frobenius", trace, 0.45 * apart["frobenius"]["value"]
         ),
-        at_most(
-            "independent labels, trace over Frobenius", _ratio(apart), 0.45, bears=Bears.REFUTES
-        ),
+        REFUTES.at_most("independent labels, trace over Frobenius", _ratio(apart), 0.45),
     )
 
 
@@ -208,7 +175,7 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
     where="Section 4, paragraph 11, sentence 2",
     anchor="f16260c614d7",
 )
-def known_inequalities(effort: Effort) -> Outcome:  # noqa: ARG001
+def known_inequalities(_: Effort) -> Outcome:
     """Tropp's matrix Bernstein gives the rate up to sqrt(log(d + L)), with fewer conditions."""
     sizes = (8, 100, 10**4, 10**6)
     settings = [Setting.of(RademacherVectors(m), UniformLabels(m), 10**15) for m in sizes]
@@ -221,42 +188,18 @@ def known_inequalities(effort: Effort) -> Outcome:  # noqa: ARG001
     shifted = Setting.of(RareOutlier(1.0, 0.5, 0.1), UniformLabels(4096), 100)
     unbounded = Setting.of(NonNegative(8), UniformLabels(8), 100)
     gaussian = Setting.of(IsotropicGaussian(8), UniformLabels(8), 100)
+    valid = any(matrix_bernstein(setting).valid for setting in (unbounded, gaussian))
     return Outcome.of(
-        at_most(
-            "matrix Bernstein over Theorem 6, d = L up to 10^6", max(ratios), 0.1, bears=Bears.SLACK
+        SLACK.at_most("matrix Bernstein over Theorem 6, d = L up to 10^6", max(ratios), 0.1),
+        SUPPORTS.equal(
+            "matrix Bernstein over sqrt(log(2L)/(nL)), L = 10^6", logs[-1], math.sqrt(2), 1e-3
         ),
-        equal(
-            "matrix Bernstein over sqrt(log(2L)/(nL)), L = 10^6",
-            logs[-1],
-            math.sqrt(2),
-            1e-3,
-            bears=Bears.SUPPORTS,
+        CONTROL.equal(
+            "the same, L = 8", logs[0], math.sqrt(2), 1e-3, "the linear term, at n = 10^15"
         ),
-        equal(
-            "the same, L = 8",
-            logs[0],
-            math.sqrt(2),
-            1e-3,
-            "the linear term, at n = 10^15",
-            bears=Bears.CONTROL,
-        ),
-        equal(
-            "valid for L > d and n < L", matrix_bernstein(wide).valid, True, 0, bears=Bears.SLACK
-        ),
-        equal(
-            "valid for x that is not centred",
-            matrix_bernstein(shifted).valid,
-            True,
-            0,
-            bears=Bears.SLACK,
-        ),
-        equal(
-            "valid for unbounded x", _any_valid(unbounded, gaussian), False, 0, bears=Bears.SUPPORTS
-        ),
+        SLACK.equal("valid for L > d and n < L", matrix_bernstein(wide).valid, True, 0),
+        SLACK.equal("valid for x that is not centred", matrix_bernstein(shifted).valid, True, 0),
+        SUPPORTS.equal("valid for unbounded x", valid, False, 0),
         note="Whether a proof 'follows' from another cannot be computed; that the rate does, up "
         "to a logarithm and with a smaller value for every L below e^8000, can.",
     )
-
-
-def _any_valid(*settings: Setting) -> bool:
-    return any(matrix_bernstein(setting).valid for setting in settings)

@@ -11,7 +11,7 @@ from mutations import MUTATIONS
 from test_mutations import lookup
 
 from paper_checks import printed
-from paper_checks.checking import CHECKS, Bears, Effort, Verdict, cells
+from paper_checks.checking import CHECKS, Bears, Effort, Verdict
 from paper_checks.printed import off_lattice
 from paper_checks.statements import PAPER
 from paper_checks.statements.section_5_1 import growth_for, largest_z
@@ -148,7 +148,7 @@ def test_a_lead_of_h_points_has_z_at_most_root_h():
 
 
 def test_cells_must_be_the_same_and_not_just_as_many():
-    facts = cells("x", frozenset({"a"}), frozenset({"b"}), bears=Bears.REFUTES)
+    facts = Bears.REFUTES.cells("x", frozenset({"a"}), frozenset({"b"}))
     assert [fact.holds for fact in facts] == [True, False]
 
 

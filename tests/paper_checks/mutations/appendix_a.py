@@ -33,9 +33,7 @@ MUTATIONS = {
             lambda losses: ({**losses, "squared": losses["logistic"]}),
         ),
         Mutation(
-            "squared in both",
-            ".LOSSES",
-            lambda losses: ({**losses, "logistic": losses["squared"]}),
+            "squared in both", ".LOSSES", lambda losses: ({**losses, "logistic": losses["squared"]})
         ),
     ],
 }

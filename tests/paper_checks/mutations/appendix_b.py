@@ -1,12 +1,7 @@
 """Bends of what the checks of `appendix_b` rely on."""
 
 import numpy as np
-from bends import (
-    other_labels,
-    scaled_bound,
-    shifted_risk,
-    summed_over_labels,
-)
+from bends import other_labels, scaled_bound, shifted_risk, summed_over_labels
 from mutation import Mutation, constant, returning, scaled
 
 from leml_solver import FrobeniusBall, TraceBall
@@ -18,11 +13,7 @@ MUTATIONS = {
         Mutation("range", "leml_solver.losses.Linear.range_length", returning(3.0)),
     ],
     "B2": [
-        Mutation(
-            "gap for excess",
-            ".excess_risk",
-            lambda _: generalisation_gap,
-        ),
+        Mutation("gap for excess", ".excess_risk", lambda _: generalisation_gap),
         Mutation("sign of the gap", ".generalisation_gap", scaled(-1)),
     ],
     "B3": [
@@ -71,10 +62,6 @@ MUTATIONS = {
         ),
     ],
     "B10": [
-        Mutation(
-            "raw x normalised",
-            ".IsotropicGaussian",
-            lambda law: lambda d, normalised: law(d),
-        ),
+        Mutation("raw x normalised", ".IsotropicGaussian", lambda law: lambda d, normalised: law(d))
     ],
 }

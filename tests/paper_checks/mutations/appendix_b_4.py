@@ -10,11 +10,7 @@ MUTATIONS = {
         Mutation("moment", ".log_mgf", scaled(1.01)),
     ],
     "B16": [
-        Mutation(
-            "twice the variance",
-            ".log_moment",
-            lambda f: lambda p: f(p) + 0.35 * p,
-        ),
+        Mutation("twice the variance", ".log_moment", lambda f: lambda p: f(p) + 0.35 * p),
         Mutation("envelope", ".moment_envelope", scaled(1.05)),
     ],
     "B17": [
@@ -29,11 +25,7 @@ MUTATIONS = {
     ],
     "B19": [
         Mutation("volume", ".net_bound", lambda _: lambda d, r: (2 / r) ** d),
-        Mutation(
-            "A v",
-            "._sum_of_squares",
-            lambda f: lambda A, v: f(A.T, v),
-        ),
+        Mutation("A v", "._sum_of_squares", lambda f: lambda A, v: f(A.T, v)),
         Mutation("norms", ".spectral_norms", scaled(1.5)),
     ],
     "B20": [

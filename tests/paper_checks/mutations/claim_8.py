@@ -32,9 +32,7 @@ MUTATIONS = {
         Mutation("McDiarmid less", ".mcdiarmid_gap", scaled_bound(0.3)),
         Mutation("norms apart", "._norm_ratio", scaled(0.5)),
         Mutation(
-            "symmetric law",
-            ".centred_deviation",
-            lambda f: lambda law, n: (f(law, n)[1],) * 2,
+            "symmetric law", ".centred_deviation", lambda f: lambda law, n: (f(law, n)[1],) * 2
         ),
     ],
 }

@@ -3,9 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from bends import (
-    shifted,
-)
+from bends import shifted
 from mutation import Mutation, constant, returning, scaled
 
 
@@ -62,9 +60,7 @@ MUTATIONS = {
         Mutation("not of least norm", ".low_rank_least_squares", shifted(0.01)),
         Mutation("a gap that is a tie", ".CLEAR_GAP", constant([5.0, 2.0, 2.0, 1.0, 0.5])),
     ],
-    "F9": [
-        Mutation("squares where printed", ".split_norm", lambda _: np.hypot),
-    ],
+    "F9": [Mutation("squares where printed", ".split_norm", lambda _: np.hypot)],
     "F10": [
         Mutation("a column of H exchanged", ".cplst", worse_H),
         Mutation("centred", ".cplst", always_centred),

@@ -27,11 +27,7 @@ MUTATIONS = {
         Mutation("other minimum", ".orthogonal_minimum", scaled(0.99)),
     ],
     "A6": [
-        Mutation(
-            "orthogonal X",
-            ".TWO_MINIMA",
-            constant((np.eye(2), np.diag([3.0, 13 / 6]), 1.0)),
-        ),
+        Mutation("orthogonal X", ".TWO_MINIMA", constant((np.eye(2), np.diag([3.0, 13 / 6]), 1.0))),
         Mutation(
             "no penalty",
             ".TWO_MINIMA",

@@ -30,10 +30,8 @@ def forming_predictions(_):
 MUTATIONS = {
     "A8": [
         Mutation(
-            "printed right",
-            ".printed_average",
-            lambda _: lambda X, i: float(X.sum() / len(X)),
-        ),
+            "printed right", ".printed_average", lambda _: lambda X, i: float(X.sum() / len(X))
+        )
     ],
     "A9": [
         Mutation(

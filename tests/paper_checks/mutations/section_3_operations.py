@@ -3,11 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from bends import (
-    SPARSE,
-    bent_slopes,
-    damped_slopes,
-)
+from bends import SPARSE, bent_slopes, damped_slopes
 from mutation import Mutation, scaled
 
 

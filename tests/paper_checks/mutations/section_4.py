@@ -43,15 +43,9 @@ MUTATIONS = {
         Mutation("smaller gap", ".FrobeniusBall", lambda _: TraceBall),
     ],
     "T6": [
+        Mutation("radius one", "._root_radius", unit_radius),
         Mutation(
-            "radius one",
-            "._root_radius",
-            unit_radius,
-        ),
-        Mutation(
-            "McDiarmid for Bousquet",
-            ".bousquet_excess",
-            lambda _: risk_bounds.mcdiarmid_excess,
+            "McDiarmid for Bousquet", ".bousquet_excess", lambda _: risk_bounds.mcdiarmid_excess
         ),
     ],
     "T7": [
@@ -63,9 +57,7 @@ MUTATIONS = {
         Mutation("literal halved", ".paper_literal_excess", scaled_bound(0.5)),
         Mutation("two deviations less", ".mcdiarmid_gap", scaled_bound(0.7)),
     ],
-    "T9": [
-        Mutation("balls exchanged", ".erm", other_balls),
-    ],
+    "T9": [Mutation("balls exchanged", ".erm", other_balls)],
     "T10": [
         Mutation("one ball", ".TraceBall", lambda _: FrobeniusBall),
         Mutation(

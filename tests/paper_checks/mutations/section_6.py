@@ -28,5 +28,5 @@ MUTATIONS = {
         Mutation("a slow rate at a fixed signal", ".fixed_planted", slow),
         Mutation("a fast rate at the worst signal", ".worst_planted", fast),
         Mutation("another constant", ".WORST_FROBENIUS", constant(0.4)),
-    ],
+    ]
 }

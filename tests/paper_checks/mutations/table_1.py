@@ -1,10 +1,7 @@
 """Bends of what the checks of `table_1` rely on."""
 
 import numpy as np
-from bends import (
-    damped_slopes,
-    negated,
-)
+from bends import damped_slopes, negated
 from mutation import Mutation, scaled
 
 MUTATIONS = {

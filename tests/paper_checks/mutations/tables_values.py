@@ -68,11 +68,7 @@ MUTATIONS = {
         ),
     ],
     "D17": [
-        Mutation(
-            "every total attainable",
-            ".off_lattice",
-            constant(lambda *_: (0, 0.0)),
-        ),
+        Mutation("every total attainable", ".off_lattice", constant(lambda *_: (0, 0.0))),
         digit("one point more", 4881.0, table=2, dataset="bibtex", metric="n_train"),
         digit("an average between two totals", 13.72, table=2, value=13.71),
         digit("features of another set", 93820.0, table=2, dataset="bibtex", metric="n_features"),
@@ -125,9 +121,7 @@ MUTATIONS = {
             ratio=0.4,
         ),
         Mutation(
-            "data that jump as printed",
-            ".DELICIOUS_AUC",
-            constant(((0.8833, 0.8814, 0.8834),)),
+            "data that jump as printed", ".DELICIOUS_AUC", constant(((0.8833, 0.8814, 0.8834),))
         ),
     ],
 }

@@ -27,18 +27,14 @@ MUTATIONS = {
         Mutation("Theorem 3 times 1.2", ".theorem_3", scaled_bound(1.2)),
         Mutation("larger excess", ".one_label_excess", scaled(8)),
         Mutation(
-            "rate 1/n",
-            ".one_label_excess",
-            lambda f: lambda n, bias: f(n, bias) * (400 / n) ** 0.5,
+            "rate 1/n", ".one_label_excess", lambda f: lambda n, bias: f(n, bias) * (400 / n) ** 0.5
         ),
     ],
     "T3.2": [
         Mutation("printed times 8", ".theorem_3_as_printed", scaled_bound(8)),
         Mutation("Theorem 3 times 0.98", ".theorem_3", scaled_bound(0.98)),
         Mutation(
-            "raw x normalised",
-            ".IsotropicGaussian",
-            lambda law: lambda d, normalised: law(d),
+            "raw x normalised", ".IsotropicGaussian", lambda law: lambda d, normalised: law(d)
         ),
     ],
     "T3.3": [

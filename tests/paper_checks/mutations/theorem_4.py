@@ -69,7 +69,5 @@ MUTATIONS = {
         Mutation("smaller claim", ".claimed_rate", scaled(0.5)),
         Mutation("Theorem 3 more", ".theorem_3", scaled_bound(3)),
     ],
-    "T4.8": [
-        Mutation("signs for |g|", ".NonNegative", lambda _: RademacherVectors),
-    ],
+    "T4.8": [Mutation("signs for |g|", ".NonNegative", lambda _: RademacherVectors)],
 }

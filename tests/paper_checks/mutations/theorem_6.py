@@ -12,15 +12,9 @@ MUTATIONS = {
     ],
     "B23": [
         Mutation("spiked formula", "leml_theory.predictions.spectral_norm", scaled(1.2)),
-        Mutation(
-            "no heavy label",
-            ".heavy_label",
-            lambda f: lambda size, share: f(size, 1 / size),
-        ),
+        Mutation("no heavy label", ".heavy_label", lambda f: lambda size, share: f(size, 1 / size)),
     ],
-    "B24": [
-        Mutation("labels exchanged", ".slots", other_labels),
-    ],
+    "B24": [Mutation("labels exchanged", ".slots", other_labels)],
     "B25": [
         Mutation("Bernstein", ".matrix_bernstein", scaled_bound(1.01)),
         Mutation("x not bounded", f"{BOUNDS}._bounded", returning(())),
