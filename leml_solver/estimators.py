@@ -211,7 +211,9 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         Value of x^T W h + intercept above which a label is positive: 0.5 for the squared loss,
         whose labels are 0 and 1, and 0 for losses on signs. It is subtracted from the scores.
     classes_ : array
-        The classes of a vector; ``array([0, 1])`` for a label matrix (-1 and 1 if it holds those).
+        The classes of a vector; the numbers of the labels, 0 to L - 1, for a label matrix.
+    label_values_ : array
+        The classes of a vector; the two values, 0 and 1 or -1 and 1, of a label matrix.
     certificate_ : FactorCertificate or None
         How far the objective is from that of the best Z of any rank.
     status_ : FitStatus

@@ -31,7 +31,7 @@ _ESTIMATORS: dict[str, type[LEMLClassifier] | type[LEMLRegressor]] = {
     "LEMLRegressor": LEMLRegressor,
 }
 _ARRAYS = ("W_", "H_", "intercept_", "unobserved_labels_")
-_OPTIONAL = ("classes_", "label_names_", "feature_names_in_")
+_OPTIONAL = ("classes_", "label_values_", "label_names_", "feature_names_in_")
 _NUMBERS = ("n_features_in_", "n_iter_", "rank_", "objective_", "threshold_")
 _FACTS = (*_NUMBERS, "target_kind_", "sparse_output_")
 _KINDS = {
@@ -238,6 +238,10 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Model:
     for key in (*_ARRAYS, *(key for key in _OPTIONAL if key in arrays)):
         setattr(model, key, arrays[key])
     _check_shapes(model, _KINDS[name])
+    if "classes_" in arrays and "label_values_" not in arrays:  # written by version 0.1 or 0.2
+        model.label_values_ = model.classes_
+        if model.target_kind_ == "multilabel":
+            model.classes_ = np.arange(model.H_.shape[0])
     model.status_, model.trace_ = FitStatus[header["status"]], ()
     certificate = header["certificate"]
     model.certificate_ = None if certificate is None else FactorCertificate(**certificate)

@@ -29,8 +29,8 @@ class Targets:
     kind : str
         "binary" and "multiclass" for a vector of classes, "multilabel" for a matrix of them;
         "vector" and "matrix" for numbers.
-    classes : array or None
-        Sorted classes; of a matrix of classes, the two values of its entries; None for numbers.
+    values : array or None
+        Sorted classes of a vector, the two values of a matrix's entries; None for numbers.
     rows : array or None
         The rows that have a label, if a vector has missing ones.
     sparse : bool
@@ -42,7 +42,7 @@ class Targets:
     labels: Labels
     n_rows: int
     kind: str
-    classes: Array | None = None
+    values: Array | None = None
     rows: Array | None = None
     sparse: bool = False
     names: Any = None

@@ -29,7 +29,9 @@ class Baseline(LabelClassifier, ScoredEstimator):
     Attributes
     ----------
     classes_ : array
-        The classes of a vector; ``array([0, 1])`` for a label matrix (-1 and 1 if it holds those).
+        The classes of a vector; the numbers of the labels, 0 to L - 1, for a label matrix.
+    label_values_ : array
+        The classes of a vector; the two values, 0 and 1 or -1 and 1, of a label matrix.
     threshold_ : float
         What is subtracted from the method's own scores, so that labels above 0 are predicted.
     unobserved_labels_ : int array

@@ -72,7 +72,8 @@ def test_predictions_are_scores_above_zero(loss, intercept):
     model = classifier(loss=loss, fit_intercept=intercept).fit(X, Y)
     scores = model.decision_function(X)
     assert np.array_equal(model.predict(X), scores > 0)
-    assert model.classes_.tolist() == [0, 1]
+    assert model.classes_.tolist() == [0, 1, 2, 3, 4]
+    assert model.label_values_.tolist() == [0, 1]
     threshold = 0.5 if loss == "squared" else 0
     # float64 products in another order
     assert np.allclose(scores, X @ model.W_ @ model.H_.T + model.intercept_ - threshold, atol=1e-10)
@@ -147,7 +148,7 @@ def test_pandas_in_and_out():
 def test_signs_are_labels_too():
     X, Y = toy(missing=0.2)
     zero_one, signs = classifier().fit(X, Y), classifier().fit(X, 2 * Y - 1)
-    assert signs.classes_.tolist() == [-1, 1]
+    assert signs.label_values_.tolist() == [-1, 1]
     assert np.array_equal(signs.predict(X), 2 * zero_one.predict(X) - 1)
 
 
