@@ -67,6 +67,14 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         check_is_fitted(self)
         return self._latent(self._checked(X))
 
+    @property
+    def coef_(self) -> Array:
+        """H W^T, one row per label as in scikit-learn's linear models; made when asked for."""
+        check_is_fitted(self)
+        if self.kernel is not None:
+            raise AttributeError("coef_ needs a linear model, got a kernel.")
+        return np.asarray(self.H_ @ self.W_.T)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str)
@@ -121,6 +129,11 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
 
     def _solver_options(self) -> AlternatingOptions:
         """Return the solver's options with those that are parameters of the estimator."""
+        if not isinstance(self.options, AlternatingOptions | None):
+            raise TypeError(
+                "`options` must be None or AlternatingOptions(...), got "
+                f"{type(self.options).__name__}; write AlternatingOptions(method='plain')."
+            )
         return replace(
             self.options or AlternatingOptions(),
             max_iter=self.max_iter,
@@ -230,8 +243,9 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
     Notes
     -----
-    `GridSearchCV` with a number for `cv` looks at y, and NaN in it makes scikit-learn warn about a
-    cast; pass ``cv=KFold(5)``, or use `EntrySplit` to hold out entries instead of rows.
+    With a whole number for `cv`, scikit-learn looks at y and refuses NaN in an array of numbers
+    before this class sees it: pass ``Y.astype(object)`` or ``cv=KFold(5)``. To hold out entries
+    instead of rows, see `EntrySplit.stacked`.
 
     Examples
     --------

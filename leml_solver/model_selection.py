@@ -16,6 +16,7 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import _safe_indexing
 
 from argument_checks import one_of, positive_integer
+from leml_solver._estimation.targets import as_numbers
 from leml_solver.metrics import BlockScores, MultiLabelMetrics, evaluate_scores
 
 __all__ = ["EntrySplit", "MultiLabelScorer", "estimator_scores", "evaluate_estimator"]
@@ -207,8 +208,7 @@ def _dense(Y: Any) -> Array:
             "`Y` must be dense: held-out entries are marked with NaN. Write Y.toarray(), or split "
             "the mask of a sparse Y with `split_mask`."
         )
-    values = Y.to_numpy(dtype=float, na_value=np.nan) if hasattr(Y, "to_numpy") else Y
-    values = np.asarray(values, dtype=np.float64)
+    values = as_numbers(np.asarray(Y))
     if values.ndim != 2:
         raise ValueError(f"`Y` must be a label matrix, got shape {values.shape}.")
     return values

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from argument_checks import positive_integer
+from leml_solver._estimation.targets import as_numbers
 
 __all__ = ["BlockScores", "Scores", "TrueLabels", "as_scores", "row_blocks", "threaded", "top_k"]
 
@@ -107,12 +108,11 @@ def _checked_labels(Y: Any) -> Any:
         matrix = sparse.csr_array(Y)
         _check_values(matrix.data)
         return matrix
-    values = Y.to_numpy(dtype=float, na_value=np.nan) if hasattr(Y, "to_numpy") else np.asarray(Y)
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise ValueError(
-            f"`Y` must be a matrix of 0/1 labels (NaN for missing), got shape {values.shape} of "
-            f"{values.dtype}."
-        )
+    values = np.asarray(Y)
+    if values.dtype.kind not in "biuf":
+        values = as_numbers(values)
+    if values.ndim != 2:
+        raise ValueError(f"`Y` must be a matrix of labels, got shape {values.shape}.")
     _check_values(values)
     return values
 

@@ -90,10 +90,10 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
         if targets.kind == "multilabel":
             # scikit-learn's cross_val_predict wants one class per column of scores.
             self.classes_ = np.arange(targets.labels.shape[1])
-        elif targets.values is not None:
-            self.classes_ = targets.values
-        if targets.values is not None:
-            self.label_values_ = targets.values
+        elif targets.known_values is not None:
+            self.classes_ = targets.known_values
+        if targets.known_values is not None:
+            self.label_values_ = targets.known_values
 
 
 def _has_probabilities(estimator: Any) -> bool:

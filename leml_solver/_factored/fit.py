@@ -24,7 +24,7 @@ from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
 from leml_solver._linalg.factors import balancing, column_inner
 from leml_solver._linalg.matrices import Counted, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
-from leml_solver.losses import Loss, Squared
+from leml_solver.losses import LOSSES, Loss, Squared
 from leml_solver.problem import Problem
 
 Array = NDArray[np.float64]
@@ -287,6 +287,8 @@ def fit_factors(
            [0, 1]])
     """
     began = time.perf_counter()
+    if isinstance(loss, str) and loss not in LOSSES:
+        one_of(loss, "loss", [name for name, known in LOSSES.items() if _can_fit(known)])
     problem = Problem(loss, X, Y)  # type: ignore[arg-type]  # it takes names and arrays too
     return _Fit(problem, rank, penalty, options, began).run(random_state)
 
@@ -329,6 +331,11 @@ def fit_problem(
     return _Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)
 
 
+def _can_fit(loss: Loss) -> bool:
+    """Whether Newton's method applies."""
+    return loss.smooth and bool(loss.curvature)
+
+
 class _Fit:
     """One fit: the problem, the options, and the factors that are being improved."""
 
@@ -341,7 +348,7 @@ class _Fit:
         began: float,
     ) -> None:
         loss = problem.loss
-        if not loss.smooth or not loss.curvature:
+        if not _can_fit(loss):
             raise ValueError(
                 f"`loss` must be smooth and curved, got {loss.name}; try 'squared_hinge'."
             )

@@ -172,7 +172,7 @@ def test_the_threshold_is_that_of_the_loss(name, threshold):
         ([[1, 0]], [[0, 1]], {"ks": (3,)}, "at most the number of labels, 2, got 3"),
         ([[1, 0]], [0, 1], {}, "matrix of numbers"),
         ([[1, 0]], [[0, 1]], {"ks": (1,), "mask": np.ones((1, 2))}, "boolean"),
-        ([["a", "b"]], [[0, 1]], {"ks": (1,)}, "matrix of 0/1 labels"),
+        ([["a", "b"]], [[0, 1]], {"ks": (1,)}, "must hold numbers"),
     ],
 )
 def test_bad_input_is_refused(Y, scores, arguments, message):
