@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import finite_array, moderate_array, one_of, positive, same_rows
+from leml_solver._lazy import cached_property
 from leml_solver.labels import Labels, as_labels
 from leml_solver.losses import LOSSES, Loss
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
@@ -470,8 +471,9 @@ class _Fit:
                     self.iterate.restore(before)
                     return trace, FitStatus.ROUNDING_LIMIT
                 trace.append(point)
-                bar.update()
-                bar.set_postfix(objective=f"{point.objective:.6g}")
+                if bar is not None:
+                    bar.update()
+                    bar.set_postfix(objective=f"{point.objective:.6g}")
                 if self.options.callback is not None and self.options.callback(point):
                     return trace, FitStatus.STOPPED
                 if _converged(trace, self.options.tol):
@@ -518,7 +520,9 @@ def _converged(trace: list[TracePoint], tol: float) -> bool:
 
 
 def _progress_bar(options: AlternatingOptions) -> Any:
-    """Return a progress bar over outer iterations, silent unless asked for."""
+    """Return a progress bar over outer iterations, None unless asked for."""
+    if not options.progress:
+        return nullcontext()  # even a silent bar takes a lock, which a forked child may find held
     from tqdm import tqdm
 
-    return tqdm(total=options.max_iter, disable=not options.progress, unit="iteration")
+    return tqdm(total=options.max_iter, unit="iteration")
