@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from argument_checks import positive_integer
+from argument_checks import positive_integer, real_input
 from leml_solver._estimation.blocks import BlockScores
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
 from leml_solver._estimation.targets import Targets, class_targets, number_targets
@@ -92,7 +92,9 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         """Return X as a float array or CSR matrix with as many columns as in `fit`."""
         # Kernel matrices of float32 points are not positive semidefinite to working accuracy.
         dtype = (np.float64, np.float32) if self.kernel is None else (np.float64,)
-        return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=reset)
+        return validate_data(
+            self, real_input(X, "X"), accept_sparse="csr", dtype=dtype, reset=reset
+        )
 
     def _fit_targets(self, X: Any, targets: Targets, loss: str | Loss) -> None:
         """Fit the factors to checked data and keep them."""

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import _safe_indexing
 
-from argument_checks import one_of, positive_integer
+from argument_checks import one_of, positive_integer, unmasked
 from leml_solver._estimation.targets import as_numbers
 from leml_solver.metrics import BlockScores, MultiLabelMetrics, evaluate_scores
 
@@ -208,7 +208,7 @@ def _dense(Y: Any) -> Array:
             "`Y` must be dense: held-out entries are marked with NaN. Write Y.toarray(), or split "
             "the mask of a sparse Y with `split_mask`."
         )
-    values = as_numbers(np.asarray(Y))
+    values = as_numbers(np.asarray(unmasked(Y)))
     if values.ndim != 2:
         raise ValueError(f"`Y` must be a label matrix, got shape {values.shape}.")
     return values

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from argument_checks import positive_integer
+from argument_checks import positive_integer, real_input, unmasked
 from leml_solver._estimation.targets import as_numbers
 
 __all__ = ["BlockScores", "Scores", "TrueLabels", "as_scores", "row_blocks", "threaded", "top_k"]
@@ -105,10 +105,10 @@ def _dense(matrix: Any) -> Array:
 def _checked_labels(Y: Any) -> Any:
     """Return labels as CSR matrix or array with values 0/1 or -1/+1."""
     if sparse.issparse(Y):
-        matrix = sparse.csr_array(Y)
+        matrix = sparse.csr_array(real_input(Y, "Y"))
         _check_values(matrix.data)
         return matrix
-    values = np.asarray(Y)
+    values = np.asarray(unmasked(Y))
     if values.dtype.kind not in "biuf":
         values = as_numbers(values)
     if values.ndim != 2:
@@ -131,7 +131,7 @@ def _check_values(values: Array) -> None:
 def _checked_mask(mask: Any) -> Any:
     """Return a mask as CSR matrix or array of booleans."""
     if sparse.issparse(mask):
-        return sparse.csr_array(mask).astype(bool)
+        return sparse.csr_array(real_input(mask, "mask")).astype(bool)
     values = np.asarray(mask)
     if values.dtype.kind != "b":
         raise ValueError(f"`mask` must be boolean, got {values.dtype}; write mask.astype(bool).")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from argument_checks import real_input, unmasked
 from leml_solver.labels import Labels
 
 __all__ = ["Targets", "as_numbers", "class_targets", "number_targets"]
@@ -60,7 +61,7 @@ def class_targets(y: Any, mask: Any = None) -> Targets:
     """
     names = getattr(y, "columns", None)
     if sparse.issparse(y):
-        return _label_matrix(sparse.csr_array(y), mask, None)
+        return _label_matrix(sparse.csr_array(real_input(y, "y")), mask, None)
     values = _array(y)
     if values.ndim == 2 and (values.shape[1] != 1 or _is_binary(values)):
         return _label_matrix(as_numbers(values), mask, names)
@@ -73,7 +74,7 @@ def number_targets(y: Any, mask: Any = None) -> Targets:
     """Return numbers to be predicted, NaN for missing; a sparse matrix is full unless masked."""
     names = getattr(y, "columns", None)
     if sparse.issparse(y):
-        matrix = sparse.csr_array(y).astype(np.float64)
+        matrix = sparse.csr_array(real_input(y, "y")).astype(np.float64)
         _check_finite(matrix.data)
         return Targets(_labels(matrix, mask), matrix.shape[0], "matrix", sparse=True)
     values = as_numbers(_array(y))
@@ -88,7 +89,9 @@ def _array(y: Any) -> Array:
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     try:
-        values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+        values = (
+            y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(real_input(unmasked(y), "y"))
+        )
     except ValueError:
         raise ValueError(
             "`y` must have one column per label, got rows of different lengths; turn lists of "
