@@ -89,9 +89,7 @@ def _array(y: Any) -> Array:
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     try:
-        values = (
-            y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(real_input(unmasked(y), "y"))
-        )
+        values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     except ValueError:
         raise ValueError(
             "`y` must have one column per label, got rows of different lengths; turn lists of "
