@@ -88,6 +88,7 @@ def _array(y: Any) -> Array:
     """Return y as an array of one or two axes, pandas' own missing values as NaN or None."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    y = real_input(unmasked(y), "y")
     try:
         values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     except ValueError:
