@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 __all__ = [
     "distribution",
@@ -23,9 +24,11 @@ __all__ = [
     "positive",
     "positive_integer",
     "probability",
+    "real_input",
     "same_count",
     "same_rows",
     "truth_value",
+    "unmasked",
 ]
 
 _Choice = TypeVar("_Choice")
@@ -88,8 +91,45 @@ def open_probability(value: Any, name: str) -> float:
     return number
 
 
+def real_input(value: Any, name: str) -> Any:
+    """Return an array or sparse matrix, unless it would lose something on its way to compiled code.
+
+    Masks and imaginary parts would be dropped in silence, and loops over a sparse matrix do not
+    look whether its indices lie within its shape.
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(f"`{name}` must not have masked entries; fill them in, or leave them out.")
+    if getattr(getattr(value, "dtype", None), "kind", "f") == "c":
+        raise ValueError(f"Complex data not supported: `{name}` must be real.")
+    if sparse.issparse(value):
+        _check_indices(value, name)
+    return value
+
+
+def _check_indices(matrix: Any, name: str) -> None:
+    """Raise unless the indices of a sparse matrix lie within its shape."""
+    try:
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        elif matrix.format == "coo" and matrix.nnz:
+            for axis, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+                indices(axis, "coordinates", matrix.nnz, size)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`{name}` is a damaged sparse matrix ({error}); make it anew.") from error
+
+
+def unmasked(value: Any) -> Any:
+    """Return a masked array with NaN, or None if it is of objects, where it was masked."""
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    if value.dtype.kind in "biuf":
+        return np.ma.filled(value.astype(np.float64), np.nan)
+    return np.ma.filled(value.astype(object), None)
+
+
 def finite_array(value: Any, name: str, ndim: int, dtype: Any = np.float64) -> NDArray[np.float64]:
     """Return `value` as a non-empty float array with `ndim` axes and without NaN or infinity."""
+    real_input(value, name)
     try:
         array = np.asarray(value, dtype=dtype)
     except (TypeError, ValueError) as error:

@@ -13,10 +13,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from command_line import add_seed, page_parser, run_command, whole_number, whole_numbers
 from leml_solver.readers import Dataset, ReadError, read, read_blocks
-from leml_solver.readers.arguments import add_reading_arguments, read_options, share_or_name
+from leml_solver.readers.arguments import (
+    add_reading_arguments,
+    in_words_of_the_command,
+    read_options,
+    share_or_name,
+)
 from safe_files import written_aside
 
 if TYPE_CHECKING:  # scikit-learn takes a second to import, which --help need not wait for
@@ -30,7 +36,7 @@ some may be missing, and say how far the answer is from the best one.
 
 commands:
   train     fit a model to a file and write it
-  evaluate  print top-K accuracy, AUC and Hamming loss of a model on a file
+  evaluate  print top-K accuracy, AUC, F1 and other metrics of a model on a file
   predict   write the best labels of each row, streaming through the file
 
 The options of a command: python -m leml_solver train --help
@@ -68,7 +74,10 @@ def _with_notes(command: Callable[[Options], None], options: Options) -> None:
     """Run a command, and pass on the warnings of the solver when it has ended."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        command(options)
+        try:
+            command(options)
+        except ReadError as error:
+            raise ReadError(in_words_of_the_command(str(error))) from error
     for warning in caught:
         print(f"leml_solver: note: {warning.message}", file=sys.stderr)
 
@@ -96,6 +105,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--no-intercept", action="store_true", help="fit no intercept")
     add("--no-certificate", action="store_true", help="do not certify the result")
     add("--quiet", action="store_true", help="show no progress bar")
+    add("--label-names", metavar="FILE", help="text file with one name per line and label")
     _add_split(parser)
     add_reading_arguments(parser)
 
@@ -119,9 +129,10 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         "--out", default="-", metavar="FILE", help="text file, label:score best first (default: -)"
     )
     parser.add_argument("--top", type=whole_number(), metavar="K", help="labels (default 5)")
-    parser.add_argument(
-        "--positive", action="store_true", help="of these, only labels with a score above 0"
-    )
+    add = parser.add_argument
+    add("--positive", action="store_true", help="of these, only labels with a score above 0")
+    add("--names", action="store_true", help="names of labels, not numbers, separated by tabs")
+    add("--probabilities", action="store_true", help="not scores (model with --loss logistic)")
     add_reading_arguments(parser)
 
 
@@ -137,6 +148,7 @@ def train(options: Options) -> None:
 
     _check_folder(options.model)
     data, rows = _chosen(read(options.data, read_options(options)), options, "train")
+    names = _label_names(options.label_names, data)
     model = LEMLClassifier(
         options.rank,
         penalty=options.penalty,
@@ -151,6 +163,10 @@ def train(options: Options) -> None:
     began = time.perf_counter()
     model.fit(data.X, data.targets())
     seconds = time.perf_counter() - began
+    if names:
+        from pandas import Index
+
+        model.label_names_ = Index(names)
     save_model(model, options.model)
     _say(data)
     _print_table([*_data_lines(options.data, data, rows), *_fit_lines(model, seconds)])
@@ -159,22 +175,34 @@ def train(options: Options) -> None:
 
 def evaluate(options: Options) -> None:
     """Print the metrics of a model on a file."""
-    from leml_solver import evaluate_estimator
+    from leml_solver.metrics import evaluate_scores, label_auc
+    from leml_solver.model_selection import estimator_scores
 
     model = _classifier(options.model)
     reading = read_options(options, n_features=model.n_features_in_, n_labels=model.H_.shape[0])
     data, rows = _chosen(read(options.data, reading), options, "test")
-    ks = options.top or tuple(k for k in (1, 3, 5) if k <= data.Y.shape[1])
-    metrics = evaluate_estimator(model, data.X, data.targets(), ks=ks)
+    scores, truth = estimator_scores(model, data.X), data.targets()
+    metrics, areas = evaluate_scores(truth, scores, ks=options.top), label_auc(truth, scores)
     _say(data)
     _print_table(
         [
             *_data_lines(options.data, data, rows),
             *((f"top-{k} accuracy", f"{100 * v:.2f} %") for k, v in metrics.top_k.items()),
+            *((f"recall at {k}", f"{100 * v:.2f} %") for k, v in metrics.recall.items()),
+            *((f"nDCG at {k}", f"{100 * v:.2f} %") for k, v in metrics.ndcg.items()),
             ("average AUC", f"{metrics.auc:.4f} (over {metrics.n_auc_rows} rows)"),
+            ("macro AUC", _macro_auc(areas)),
+            ("micro F1", f"{metrics.micro_f1:.4f}"),
+            ("macro F1", f"{metrics.macro_f1:.4f} (over {areas.size} labels)"),
             ("Hamming loss", f"{metrics.hamming:.4f} (over {metrics.n_observed} entries)"),
         ]
     )
+
+
+def _macro_auc(areas: NDArray[Any]) -> str:
+    """Return the mean of the labels' AUC, and how many labels have one."""
+    known = areas[~np.isnan(areas)]
+    return f"{known.mean():.4f} (over {known.size} labels)" if known.size else "no label has one"
 
 
 def predict(options: Options) -> None:
@@ -184,13 +212,17 @@ def predict(options: Options) -> None:
     top = min(5, L) if options.top is None else options.top
     if top > L:
         raise ValueError(f"--top must be from 1 to {L} labels, got {top}.")
+    if options.names and model.label_names_ is None:
+        raise ValueError(f"{options.model}: has no names; train with --label-names FILE.")
+    if options.probabilities and model.loss != "logistic":
+        raise ValueError(f"--probabilities needs --loss logistic, got a {model.loss} model.")
     blocks = read_blocks(options.data, read_options(options, n_features=model.n_features_in_))
     with _output(options.out) as file:
         for block in blocks:
             _say(block)
             if block.X.shape[0]:
                 labels, scores = model.predict_topk(block.X, top, return_scores=True)
-                file.writelines(_answers(labels, scores, options.positive))
+                file.writelines(_answers(model, options, labels, scores))
 
 
 def _check_folder(path: str) -> None:
@@ -253,12 +285,29 @@ def _output(path: str) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _answers(labels: NDArray[Any], scores: NDArray[Any], positive: bool) -> Iterable[bytes]:
+def _answers(
+    model: LEMLClassifier, options: Options, labels: NDArray[Any], scores: NDArray[Any]
+) -> Iterable[bytes]:
     """Yield a line 'label:score ...' for each row."""
-    for names, values in zip(labels.tolist(), scores.tolist(), strict=True):
-        pairs = zip(names, values, strict=True)
-        kept = (f"{name}:{value:.6g}" for name, value in pairs if value > 0 or not positive)
-        yield f"{' '.join(kept)}\n".encode()
+    shown = model.label_names_.to_numpy()[labels] if options.names else labels
+    values = expit(scores) if options.probabilities else scores
+    gap = "\t" if options.names else " "  # names may hold spaces
+    for i in range(len(labels)):
+        kept = [j for j in range(labels.shape[1]) if scores[i, j] > 0 or not options.positive]
+        yield f"{gap.join(f'{shown[i, j]}:{values[i, j]:.6g}' for j in kept)}\n".encode()
+
+
+def _label_names(path: str | None, data: Dataset) -> tuple[str, ...]:
+    """Return the labels' names: of a text file with one per line, or those the data bring."""
+    if path is None:
+        return data.label_names
+    with open(path, encoding="utf-8") as file:
+        names = tuple(line.strip() for line in file)
+    if len(names) != data.Y.shape[1] or not all(names):
+        raise ValueError(
+            f"{path}: expected {data.Y.shape[1]} names, one per line, got {len(names)}."
+        )
+    return names
 
 
 def _say(data: Dataset) -> None:

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from argument_checks import positive_integer
+from argument_checks import positive_integer, real_input
 from leml_solver._estimation.blocks import BlockScores
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
 from leml_solver._estimation.targets import Targets, class_targets, number_targets
@@ -67,6 +67,14 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         check_is_fitted(self)
         return self._latent(self._checked(X))
 
+    @property
+    def coef_(self) -> Array:
+        """H W^T, one row per label as in scikit-learn's linear models; made when asked for."""
+        check_is_fitted(self)
+        if self.kernel is not None:
+            raise AttributeError("coef_ needs a linear model, got a kernel.")
+        return np.asarray(self.H_ @ self.W_.T)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str)
@@ -84,7 +92,9 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         """Return X as a float array or CSR matrix with as many columns as in `fit`."""
         # Kernel matrices of float32 points are not positive semidefinite to working accuracy.
         dtype = (np.float64, np.float32) if self.kernel is None else (np.float64,)
-        return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=reset)
+        return validate_data(
+            self, real_input(X, "X"), accept_sparse="csr", dtype=dtype, reset=reset
+        )
 
     def _fit_targets(self, X: Any, targets: Targets, loss: str | Loss) -> None:
         """Fit the factors to checked data and keep them."""
@@ -121,6 +131,11 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
 
     def _solver_options(self) -> AlternatingOptions:
         """Return the solver's options with those that are parameters of the estimator."""
+        if not isinstance(self.options, AlternatingOptions | None):
+            raise TypeError(
+                "`options` must be None or AlternatingOptions(...), got "
+                f"{type(self.options).__name__}; write AlternatingOptions(method='plain')."
+            )
         return replace(
             self.options or AlternatingOptions(),
             max_iter=self.max_iter,
@@ -211,7 +226,9 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         Value of x^T W h + intercept above which a label is positive: 0.5 for the squared loss,
         whose labels are 0 and 1, and 0 for losses on signs. It is subtracted from the scores.
     classes_ : array
-        The classes of a vector; ``array([0, 1])`` for a label matrix (-1 and 1 if it holds those).
+        The classes of a vector; the numbers of the labels, 0 to L - 1, for a label matrix.
+    label_values_ : array
+        The classes of a vector; the two values, 0 and 1 or -1 and 1, of a label matrix.
     certificate_ : FactorCertificate or None
         How far the objective is from that of the best Z of any rank.
     status_ : FitStatus
@@ -228,8 +245,9 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
     Notes
     -----
-    `GridSearchCV` with a number for `cv` looks at y, and NaN in it makes scikit-learn warn about a
-    cast; pass ``cv=KFold(5)``, or use `EntrySplit` to hold out entries instead of rows.
+    With a whole number for `cv`, scikit-learn looks at y and refuses NaN in an array of numbers
+    before this class sees it: pass ``Y.astype(object)`` or ``cv=KFold(5)``. To hold out entries
+    instead of rows, see `EntrySplit.stacked`.
 
     Examples
     --------

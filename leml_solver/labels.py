@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, indices, moderate_array
+from argument_checks import finite_array, indices, moderate_array, real_input, unmasked
 from leml_solver._linalg.threads import Rows, balanced_rows
 
 Index = NDArray[Any]
@@ -76,7 +76,7 @@ class Labels:
             Y = np.array(moderate_array(Y, "Y", 2))  # what the caller does to his Y later is his
             share = np.count_nonzero(Y) / Y.size
             return cls(Y.shape, Y if share > _DENSE_SHARE else sp.csr_matrix(Y))
-        Y = sp.csr_matrix(Y, dtype=np.float64, copy=True)
+        Y = sp.csr_matrix(real_input(Y, "Y"), dtype=np.float64, copy=True)
         Y.sum_duplicates()
         Y.eliminate_zeros()
         _check_size(Y.shape)
@@ -92,7 +92,7 @@ class Labels:
     @classmethod
     def with_missing(cls, Y: Any) -> Labels:
         """Labels as an array in which NaN means missing."""
-        Y = np.asarray(Y, dtype=np.float64)
+        Y = np.asarray(real_input(unmasked(Y), "Y"), dtype=np.float64)
         if Y.ndim != 2:
             raise ValueError(f"`Y` must have two axes, (n, L), got shape {Y.shape}.")
         known = ~np.isnan(Y)
@@ -105,9 +105,10 @@ class Labels:
         """Labels known where `mask` is true (dense or sparse, like Y); zeros there are kept."""
         if Y.shape != mask.shape:
             raise ValueError(f"`mask` must have the shape of `Y`, {Y.shape}, got {mask.shape}.")
-        mask = sp.coo_matrix(mask)
+        mask = sp.coo_matrix(real_input(mask, "mask"))
         known = mask.data.astype(bool)
         rows, columns = mask.row[known], mask.col[known]
+        Y = real_input(Y, "Y")
         values = sp.csr_matrix(Y)[rows, columns] if sp.issparse(Y) else np.asarray(Y)[rows, columns]
         return cls.observed(rows, columns, np.asarray(values).ravel(), Y.shape)
 

@@ -1,4 +1,4 @@
-"""Metrics of Section 5: top-K accuracy, Hamming loss and AUC of each row, block by block.
+"""Metrics of Section 5 (top-K accuracy, Hamming loss, AUC) and others in use, block by block.
 
 Paper: Section 5.
 """
@@ -36,6 +36,8 @@ __all__ = [
     "evaluate_rows",
     "evaluate_scores",
     "hamming_loss",
+    "label_auc",
+    "label_propensities",
     "loss_threshold",
     "row_blocks",
     "top_k",
@@ -47,26 +49,40 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class MultiLabelMetrics:
-    """The metrics of one set of scores.
+    """The metrics of one set of scores; a metric that no row or label defines is NaN.
 
     Attributes
     ----------
     top_k : dict of int to float
         Top-K accuracy (precision at K), averaged over rows with an observed entry.
+    recall, ndcg : dict of int to float
+        Recall at K and normalised discounted cumulative gain at K, averaged over rows with an
+        observed positive.
     hamming : float
         Share of observed entries on the wrong side of the threshold.
     auc : float
-        Area under the ROC curve of a row's labels, averaged over rows; NaN if no row defines it.
-    n_rows, n_auc_rows : int
-        Rows with an observed entry, and rows with a positive and a negative one.
+        Area under the ROC curve of a row's labels, averaged over rows.
+    micro_f1, macro_f1 : float
+        F1 of the labels above the threshold: of all entries together, and averaged over labels.
+    scored_precision, scored_ndcg : dict of int to float
+        Precision and nDCG at K weighted by inverse propensities; empty without propensities.
+    n_rows, n_positive_rows, n_auc_rows : int
+        Rows with an observed entry, with a positive one, and with a positive and a negative one.
     n_observed : int
         Observed test entries.
     """
 
     top_k: dict[int, float]
+    recall: dict[int, float]
+    ndcg: dict[int, float]
     hamming: float
     auc: float
+    micro_f1: float
+    macro_f1: float
+    scored_precision: dict[int, float]
+    scored_ndcg: dict[int, float]
     n_rows: int
+    n_positive_rows: int
     n_auc_rows: int
     n_observed: int
 
@@ -107,19 +123,25 @@ def evaluate_scores(
     Y: Any,
     scores: Array | Scores,
     *,
-    ks: Sequence[int] = (1, 3, 5),
+    ks: Sequence[int] | None = None,
     threshold: float = 0.0,
     mask: Any = None,
+    propensities: Array | None = None,
 ) -> MultiLabelMetrics:
-    r"""Return all metrics of Section 5 in one pass over blocks of rows.
+    r"""Return all metrics of Section 5, and those in wide use, in one pass over blocks of rows.
 
     In each row only observed labels are ranked. With :math:`\Omega_i` the observed labels of row i,
 
     * top-K accuracy is the share of positives among the K best-scored labels of
       :math:`\Omega_i` (among all of them where fewer than K are observed);
-    * Hamming loss counts observed entries with :math:`(f_{il} > t) \ne (y_{il} > 0)`;
+    * recall at K is the share of the row's positives among them; nDCG at K adds 1 / log2(r + 1) for
+      a positive at rank r, and divides by the largest sum that is possible;
+    * Hamming loss counts observed entries with :math:`(f_{il} > t) \ne (y_{il} > 0)`; F1 is
+      2 TP / (2 TP + FP + FN) for the same predictions, 0 for a label without any of the three;
     * AUC is the share of pairs of a positive and a negative label in :math:`\Omega_i` in the right
-      order, ties counting one half; rows without such a pair are left out.
+      order, ties counting one half; rows without such a pair are left out;
+    * with propensities p, a positive counts 1 / p instead of 1, and precision and nDCG at K are
+      sums over rows divided by the sums of a perfect ranking.
 
     Equal scores are ranked by label number.
 
@@ -132,12 +154,14 @@ def evaluate_scores(
     scores : (n, L) array or Scores
         Scores, or an object that makes them block by block, such as `BlockScores`. Memory beyond
         the input is about 1.2 times a block of 32 MiB.
-    ks : sequence of int
-        The K of top-K accuracy.
+    ks : sequence of int, optional
+        The K of the metrics at K; 1, 3 and 5, as far as there are labels, if not given.
     threshold : float
         Scores above it predict a positive label; see `loss_threshold`.
     mask : (n, L) boolean array or sparse matrix, optional
         Which entries of Y are observed.
+    propensities : (L,) array, optional
+        Probability that a true positive is recorded, of each label; see `label_propensities`.
 
     Returns
     -------
@@ -150,13 +174,13 @@ def evaluate_scores(
     >>> Y = np.array([[1, 0, 0], [0, 1, np.nan]])
     >>> scores = np.array([[0.8, 0.9, 0.1], [0.2, 0.7, 0.6]])
     >>> metrics = evaluate_scores(Y, scores, ks=(1,), threshold=0.5)
-    >>> metrics.top_k[1], metrics.hamming, metrics.auc
-    (0.5, 0.2, 0.75)
+    >>> metrics.top_k[1], metrics.hamming, metrics.auc, metrics.micro_f1
+    (0.5, 0.2, 0.75, 0.8)
     """
     blocks = _Blocks.of(Y, scores, ks, threshold, mask)
-    tally = _Tally(blocks.depth)
-    for precision, auc, counts in blocks:
-        tally.add(precision, auc, counts)
+    tally = _Tally(blocks.scores.shape[1], blocks.depth, propensities)
+    for part in blocks:
+        tally.add(part)
     return tally.metrics(blocks.ks)
 
 
@@ -182,9 +206,77 @@ def evaluate_rows(
     Paper: Section 5.
     """
     blocks = _Blocks.of(Y, scores, ks, threshold, mask)
-    precision, auc, counts = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    parts = [(part.precision, part.auc, part.counts) for part in blocks]
+    precision, auc, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     top_k = {k: precision[:, k - 1] for k in blocks.ks}
     return RowMetrics(top_k, auc, counts[:, 0], counts[:, 1])
+
+
+def label_propensities(Y: Any, *, a: float = 0.55, b: float = 1.5) -> Array:
+    r"""Return the estimated probability, of each label, that a true positive is recorded.
+
+    It is :math:`1 / (1 + C (N_l + b)^{-a})` with :math:`N_l` the positives of label l among n rows
+    and :math:`C = (\ln n - 1)(b + 1)^a` (Jain, Prabhu and Varma, KDD 2016). Their constants are
+    a = 0.5, b = 0.4 for Wikipedia, 0.6 and 2.6 for Amazon, and those given here elsewhere.
+
+    Parameters
+    ----------
+    Y : (n, L) array or sparse matrix of 0/1
+        Labels of the training rows, at least 3.
+    a, b : float
+        The constants of the formula.
+
+    Returns
+    -------
+    (L,) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver.metrics import label_propensities
+    >>> label_propensities(np.array([[1, 0], [1, 0], [1, 1], [1, 0]])).round(3)
+    array([0.8  , 0.721])
+    """
+    if Y.shape[0] < 3:
+        raise ValueError(f"`Y` must have at least 3 rows, got {Y.shape[0]}.")
+    positives = np.asarray((Y > 0).sum(axis=0), dtype=np.float64).ravel()
+    scale = (np.log(Y.shape[0]) - 1) * (b + 1) ** a
+    return np.asarray(1 / (1 + scale * (positives + b) ** -a))
+
+
+def label_auc(Y: Any, scores: Array | Scores, *, mask: Any = None) -> Array:
+    """Return the area under the ROC curve of each label over the rows; its mean is the macro-AUC.
+
+    The scores are made twice, and besides a block of them those of all positives are kept.
+
+    Parameters
+    ----------
+    Y, scores, mask
+        As in `evaluate_scores`.
+
+    Returns
+    -------
+    (L,) array
+        NaN for labels without an observed positive or an observed negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver.metrics import label_auc
+    >>> Y, scores = np.array([[1, 0], [0, 1], [0, 0]]), np.array([[3, 1], [5, 2], [1, 0]])
+    >>> label_auc(Y, scores)
+    array([0.5, 1. ])
+    """
+    blocks = _Blocks.of(Y, scores, (), 0.0, mask)
+    labels, values = map(np.concatenate, zip(*blocks.positives(), strict=True))
+    order = np.lexsort((values, labels))
+    ends = np.searchsorted(labels[order], np.arange(blocks.scores.shape[1] + 1))
+    ordered, negatives = np.zeros((2, blocks.scores.shape[1]))
+    for made, known in blocks.pairs():
+        _count_ordered(made, known, values[order], ends, ordered, negatives)
+    pairs = np.diff(ends) * negatives
+    areas: Array = np.divide(ordered, pairs, out=np.full(pairs.size, np.nan), where=pairs > 0)
+    return areas
 
 
 def top_k_accuracy(Y: Any, scores: Array | Scores, k: int, *, mask: Any = None) -> float:
@@ -257,11 +349,12 @@ class _Blocks:
 
     @classmethod
     def of(
-        cls, Y: Any, scores: Array | Scores, ks: Sequence[int], threshold: float, mask: Any
+        cls, Y: Any, scores: Array | Scores, ks: Sequence[int] | None, threshold: float, mask: Any
     ) -> _Blocks:
         """Check that everything fits together."""
         made = as_scores(scores)
-        depths = _depths(ks, made.shape[1])
+        given = [k for k in (1, 3, 5) if k <= made.shape[1]] if ks is None else ks
+        depths = _depths(given, made.shape[1])
         return cls(made, TrueLabels.of(Y, mask, shape=made.shape), depths, float(threshold))
 
     @property
@@ -269,20 +362,70 @@ class _Blocks:
         """The largest K."""
         return max(self.ks, default=0)
 
-    def __iter__(self) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield precisions at 1, 2, ..., AUC, and (observed, wrong) entries of a block of rows."""
+    def pairs(self) -> Iterator[tuple[Array, NDArray[np.int8]]]:
+        """Yield the scores and the labels (-1 for missing) of a block of rows."""
         for ends in row_blocks(self.scores.shape):
-            yield self._measured(self.scores.block(*ends), self.labels.block(*ends))
+            scores = np.ascontiguousarray(self.scores.block(*ends), dtype=np.float64)
+            if np.isnan(scores).any():
+                raise ValueError("`scores` must not contain NaN: such labels cannot be ranked.")
+            yield scores, self.labels.block(*ends)
 
-    def _measured(self, scores: Array, labels: NDArray[np.int8]) -> tuple[Array, Array, Array]:
-        """Return precisions, AUC and counts of the rows of one block."""
-        scores = np.ascontiguousarray(scores, dtype=np.float64)
-        if np.isnan(scores).any():
-            raise ValueError("`scores` must not contain NaN: such labels cannot be ranked.")
-        precision, auc = np.empty((scores.shape[0], self.depth)), np.empty(scores.shape[0])
-        counts = np.empty((scores.shape[0], 2), dtype=np.int64)
-        _measure_rows(scores, labels, self.threshold, precision, auc, counts)
-        return precision, auc, counts
+    def positives(self) -> Iterator[tuple[Array, Array]]:
+        """Yield the labels and the scores of the positives of a block of rows."""
+        for scores, labels in self.pairs():
+            rows, columns = np.nonzero(labels == 1)
+            yield columns, scores[rows, columns]
+
+    def __iter__(self) -> Iterator[_Part]:
+        """Yield what is measured of a block of rows."""
+        for scores, labels in self.pairs():
+            best = np.empty((scores.shape[0], self.depth), dtype=np.int64)
+            counts = np.empty((scores.shape[0], 3), dtype=np.int64)
+            auc = np.empty(scores.shape[0])
+            _measure_rows(scores, labels, self.threshold, best, auc, counts)
+            yield _Part(labels, scores > self.threshold, best, auc, counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """What is measured of a block of rows.
+
+    Attributes
+    ----------
+    labels : (rows, L) int8 array
+        1 for positive, 0 for negative, -1 for missing.
+    predicted : (rows, L) boolean array
+    best : (rows, depth) int array
+        The best-scored observed labels, -1 where there are no more of them.
+    auc : (rows,) array
+    counts : (rows, 3) int array
+        Observed, wrong and positive entries.
+    """
+
+    labels: NDArray[np.int8]
+    predicted: Array
+    best: Array
+    auc: Array
+    counts: Array
+
+    @property
+    def hits(self) -> Array:
+        """Whether the best labels are positive."""
+        found = np.take_along_axis(self.labels, np.maximum(self.best, 0), axis=1) == 1
+        return np.asarray(found & (self.best >= 0))
+
+    @property
+    def precision(self) -> Array:
+        """Share of positives among the 1, 2, ... best-scored observed labels."""
+        ranks = np.arange(1, self.best.shape[1] + 1)
+        ranked = np.minimum(ranks, self.counts[:, :1])
+        return np.asarray(self.hits.cumsum(axis=1) / np.maximum(1, ranked))
+
+    def ideal_gains(self, weights: Array) -> Array:
+        """Return the largest weights of a row's positives, from the largest; 0 beyond them."""
+        gains = np.zeros(self.best.shape)
+        _largest_weights(self.labels, weights, gains)
+        return gains
 
 
 def _depths(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
@@ -298,33 +441,96 @@ def _depths(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
 class _Tally:
     """Sums over the blocks seen so far."""
 
-    def __init__(self, depth: int) -> None:
-        self.precision = np.zeros(depth)
+    def __init__(self, n_labels: int, depth: int, propensities: Array | None) -> None:
+        self.discounts = 1 / np.log2(np.arange(2, depth + 2))
+        self.precision, self.recall, self.ndcg = np.zeros((3, depth))
+        self.weights = None if propensities is None else _inverse(propensities, n_labels)
+        # Weighted gains of the ranking and of a perfect one: sums at 1, 2, ... and discounted sums.
+        self.gains, self.ideal_gains, self.dcg, self.ideal_dcg = np.zeros((4, depth))
         self.auc = 0.0
-        self.rows = self.auc_rows = self.observed = self.errors = 0
+        self.rows = self.positive_rows = self.auc_rows = self.observed = self.errors = 0
+        self.hits, self.predicted, self.positives = np.zeros((3, n_labels), dtype=np.int64)
 
-    def add(self, precision: Array, auc: Array, counts: Array) -> None:
+    def add(self, part: _Part) -> None:
         """Add the rows of one block."""
-        seen, ranked = counts[:, 0] > 0, ~np.isnan(auc)
-        self.precision += precision[seen].sum(axis=0)
-        self.auc += float(auc[ranked].sum())
+        seen, ranked = part.counts[:, 0] > 0, ~np.isnan(part.auc)
+        self.precision += part.precision[seen].sum(axis=0)
+        self.auc += float(part.auc[ranked].sum())
         self.rows += int(seen.sum())
         self.auc_rows += int(ranked.sum())
-        self.observed += int(counts[:, 0].sum())
-        self.errors += int(counts[:, 1].sum())
+        self.observed += int(part.counts[:, 0].sum())
+        self.errors += int(part.counts[:, 1].sum())
+        self._add_positive_rows(part)
+        self._add_labels(part)
+        if self.weights is not None:
+            self._add_weighted(part, self.weights)
+
+    def _add_positive_rows(self, part: _Part) -> None:
+        """Add recall and nDCG of the rows that have a positive."""
+        some = part.counts[:, 2] > 0
+        positives, hits = part.counts[some, 2:], part.hits[some]
+        self.positive_rows += int(some.sum())
+        self.recall += (hits.cumsum(axis=1) / positives).sum(axis=0)
+        ideal = np.arange(self.discounts.size) < positives
+        gains, best = ((found * self.discounts).cumsum(axis=1) for found in (hits, ideal))
+        self.ndcg += (gains / best).sum(axis=0)
+
+    def _add_labels(self, part: _Part) -> None:
+        """Add what F1 is made of, label by label."""
+        positive = part.labels == 1
+        self.hits += (positive & part.predicted).sum(axis=0)
+        self.positives += positive.sum(axis=0)
+        self.predicted += (part.predicted & (part.labels >= 0)).sum(axis=0)
+
+    def _add_weighted(self, part: _Part, weights: Array) -> None:
+        """Add the weighted gains of the ranking and of a perfect one."""
+        gains = part.hits * weights[part.best]
+        ideal = part.ideal_gains(weights)
+        self.gains += gains.sum(axis=0).cumsum()
+        self.ideal_gains += ideal.sum(axis=0).cumsum()
+        self.dcg += (gains.sum(axis=0) * self.discounts).cumsum()
+        self.ideal_dcg += (ideal.sum(axis=0) * self.discounts).cumsum()
 
     def metrics(self, ks: Sequence[int]) -> MultiLabelMetrics:
         """Return the averages."""
         if not self.observed:
             raise ValueError("`Y` has no observed entry: there is nothing to score.")
+        marked = self.positives + self.predicted
+        f1 = np.divide(2 * self.hits, marked, out=np.zeros(marked.size), where=marked > 0)
+        weighted = () if self.weights is None else ks
         return MultiLabelMetrics(
             top_k={k: float(self.precision[k - 1]) / self.rows for k in ks},
+            recall={k: _ratio(self.recall[k - 1], self.positive_rows) for k in ks},
+            ndcg={k: _ratio(self.ndcg[k - 1], self.positive_rows) for k in ks},
             hamming=self.errors / self.observed,
-            auc=self.auc / self.auc_rows if self.auc_rows else float("nan"),
+            auc=_ratio(self.auc, self.auc_rows),
+            micro_f1=_ratio(2 * self.hits.sum(), marked.sum()),
+            macro_f1=float(f1.mean()),
+            scored_precision={
+                k: _ratio(self.gains[k - 1], self.ideal_gains[k - 1]) for k in weighted
+            },
+            scored_ndcg={k: _ratio(self.dcg[k - 1], self.ideal_dcg[k - 1]) for k in weighted},
             n_rows=self.rows,
+            n_positive_rows=self.positive_rows,
             n_auc_rows=self.auc_rows,
             n_observed=self.observed,
         )
+
+
+def _ratio(total: float, count: float) -> float:
+    """Return a mean, NaN of nothing."""
+    return float(total) / float(count) if count else float("nan")
+
+
+def _inverse(propensities: Array, n_labels: int) -> Array:
+    """Return inverse propensities, checked."""
+    given = np.asarray(propensities, dtype=np.float64)
+    if given.shape != (n_labels,) or not ((given > 0) & (given <= 1)).all():
+        raise ValueError(
+            f"`propensities` must be {n_labels} probabilities above 0, one per label, got "
+            f"{given.shape} from {given.min(initial=1):g} to {given.max(initial=0):g}."
+        )
+    return np.asarray(1 / given)
 
 
 @numba.njit(cache=True)
@@ -347,35 +553,55 @@ def _row_auc(scores: Array, labels: Array) -> float:
 
 
 @numba.njit(cache=True)
-def _row_hits(scores: Array, labels: Array, precision: Array) -> None:
-    """Write the share of positives among the 1, 2, ... best-scored observed labels."""
-    depth, count = precision.size, 0
-    best, where = np.empty(depth), np.empty(depth, dtype=np.int64)
-    worst = -np.inf
+def _row_best(scores: Array, labels: Array, where: Array) -> None:
+    """Write the best-scored observed labels, and -1 where there are no more of them."""
+    best, count, worst = np.empty(where.size), 0, -np.inf
     for label in range(scores.size):
-        if labels[label] >= 0 and (count < depth or scores[label] > worst):
+        if labels[label] >= 0 and (count < where.size or scores[label] > worst):
             insert(best, where, count, scores[label], label)
-            count = min(depth, count + 1)
+            count = min(where.size, count + 1)
             worst = best[count - 1]
-    hits = 0
-    for rank in range(depth):
-        if rank < count:
-            hits += labels[where[rank]] == 1
-        precision[rank] = hits / max(1, min(rank + 1, count))
+    where[count:] = -1
 
 
 @threaded
 def _measure_rows(
-    scores: Array, labels: Array, threshold: float, precision: Array, auc: Array, counts: Array
+    scores: Array, labels: Array, threshold: float, best: Array, auc: Array, counts: Array
 ) -> None:
-    """Write precisions, AUC, and the numbers of observed and of wrong entries, row by row."""
+    """Write the best labels, AUC, and the observed, wrong and positive entries, row by row."""
     for i in numba.prange(scores.shape[0]):
-        observed, errors = 0, 0
+        observed, errors, positives = 0, 0, 0
         for label in range(scores.shape[1]):
             seen = labels[i, label] >= 0
             observed += seen
+            positives += labels[i, label] == 1
             errors += seen & ((scores[i, label] > threshold) != (labels[i, label] == 1))
-        counts[i, 0], counts[i, 1] = observed, errors
-        if precision.shape[1] > 0:
-            _row_hits(scores[i], labels[i], precision[i])
+        counts[i, 0], counts[i, 1], counts[i, 2] = observed, errors, positives
+        if best.shape[1] > 0:
+            _row_best(scores[i], labels[i], best[i])
         auc[i] = _row_auc(scores[i], labels[i])
+
+
+@threaded
+def _largest_weights(labels: Array, weights: Array, gains: Array) -> None:
+    """Write the largest weights of each row's positives, best first, into zeros."""
+    for i in numba.prange(labels.shape[0]):
+        where = np.empty(gains.shape[1], dtype=np.int64)
+        for label in range(labels.shape[1]):
+            if labels[i, label] == 1:
+                insert(gains[i], where, gains.shape[1], weights[label], label)
+
+
+@numba.njit(cache=True)
+def _count_ordered(
+    scores: Array, labels: Array, values: Array, ends: Array, ordered: Array, negatives: Array
+) -> None:
+    """Add, label by label, the negatives and their pairs in order with sorted positive scores."""
+    for i in range(scores.shape[0]):
+        for label in range(scores.shape[1]):
+            if labels[i, label] == 0:
+                positives = values[ends[label] : ends[label + 1]]
+                below = np.searchsorted(positives, scores[i, label])
+                equal = np.searchsorted(positives, scores[i, label], side="right")
+                negatives[label] += 1
+                ordered[label] += (positives.size - equal) + 0.5 * (equal - below)

@@ -15,13 +15,15 @@ from scipy import sparse
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import _safe_indexing
 
-from argument_checks import one_of, positive_integer
+from argument_checks import one_of, positive_integer, unmasked
+from leml_solver._estimation.targets import as_numbers
 from leml_solver.metrics import BlockScores, MultiLabelMetrics, evaluate_scores
 
-__all__ = ["EntrySplit", "MultiLabelScorer", "evaluate_estimator"]
+__all__ = ["EntrySplit", "MultiLabelScorer", "estimator_scores", "evaluate_estimator"]
 
 Array = NDArray[Any]
-_METRICS = ("top_k", "auc", "hamming")
+_AT_K = ("top_k", "recall", "ndcg")
+_METRICS = (*_AT_K, "auc", "hamming", "micro_f1", "macro_f1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +123,10 @@ class MultiLabelScorer:
     Attributes
     ----------
     metric : str
-        "top_k" (precision at `k`), "auc" (per row, averaged) or "hamming" (its negative).
+        "top_k" (precision), "recall" or "ndcg" at `k`; "auc" (per row, averaged), "micro_f1",
+        "macro_f1", or "hamming" (its negative).
     k : int
-        Depth of top-K accuracy.
+        Depth of the first three.
 
     Examples
     --------
@@ -144,14 +147,41 @@ class MultiLabelScorer:
 
     def __call__(self, estimator: Any, X: Any, Y: Any) -> float:
         """Return the metric on (X, Y), in which NaN is a missing label."""
-        ks = (self.k,) if self.metric == "top_k" else ()
-        metrics = evaluate_estimator(estimator, X, Y, ks=ks)
-        values = {"auc": metrics.auc, "hamming": -metrics.hamming}
-        return metrics.top_k[self.k] if self.metric == "top_k" else values[self.metric]
+        at_k = self.metric in _AT_K
+        metrics = evaluate_estimator(estimator, X, Y, ks=(self.k,) if at_k else ())
+        value = getattr(metrics, self.metric)
+        if at_k:
+            return float(value[self.k])
+        return -float(value) if self.metric == "hamming" else float(value)
+
+
+def estimator_scores(estimator: Any, X: Any) -> BlockScores:
+    """Return the scores of a fitted estimator with `decision_function`, made block by block.
+
+    With `top_k`, the best labels of each row from a pipeline or any other estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from leml_solver import LEMLClassifier
+    >>> from leml_solver.metrics import top_k
+    >>> from leml_solver.model_selection import estimator_scores
+    >>> X, Y = np.eye(4), np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    >>> model = make_pipeline(StandardScaler(), LEMLClassifier(2, random_state=0)).fit(X, Y)
+    >>> top_k(estimator_scores(model, X), 1)[0].ravel()
+    array([0, 0, 1, 1])
+    """
+
+    def block(start: int, stop: int) -> Any:
+        return np.asarray(estimator.decision_function(_safe_indexing(X, slice(start, stop))))
+
+    return BlockScores(block, (X.shape[0], block(0, 1).shape[1]))
 
 
 def evaluate_estimator(
-    estimator: Any, X: Any, Y: Any, *, ks: tuple[int, ...] = (1, 3, 5), mask: Any = None
+    estimator: Any, X: Any, Y: Any, *, ks: tuple[int, ...] | None = None, mask: Any = None
 ) -> MultiLabelMetrics:
     """Return the metrics of a fitted estimator with `decision_function`, block by block.
 
@@ -168,12 +198,7 @@ def evaluate_estimator(
     """
     if Y is None or getattr(Y, "ndim", 2) != 2:
         raise ValueError("`Y` must be a label matrix; for a vector of classes take accuracy.")
-    shape = (X.shape[0], np.shape(Y)[1] if not hasattr(Y, "shape") else Y.shape[1])
-
-    def block(start: int, stop: int) -> Any:
-        return np.asarray(estimator.decision_function(_safe_indexing(X, slice(start, stop))))
-
-    return evaluate_scores(Y, BlockScores(block, shape), ks=ks, mask=mask)
+    return evaluate_scores(Y, estimator_scores(estimator, X), ks=ks, mask=mask)
 
 
 def _dense(Y: Any) -> Array:
@@ -183,8 +208,7 @@ def _dense(Y: Any) -> Array:
             "`Y` must be dense: held-out entries are marked with NaN. Write Y.toarray(), or split "
             "the mask of a sparse Y with `split_mask`."
         )
-    values = Y.to_numpy(dtype=float, na_value=np.nan) if hasattr(Y, "to_numpy") else Y
-    values = np.asarray(values, dtype=np.float64)
+    values = as_numbers(np.asarray(unmasked(Y)))
     if values.ndim != 2:
         raise ValueError(f"`Y` must be a label matrix, got shape {values.shape}.")
     return values

@@ -1,7 +1,8 @@
 """Save and load fitted estimators without pickle: a model file cannot execute anything.
 
 A model is an npz file with uncompressed plain arrays and a JSON text (`header`) that holds the
-format's version, the estimator's parameters and the SHA-256 of all arrays and of itself.
+format's version, the estimator's parameters and the SHA-256 of all arrays and of itself. A pipeline
+adds the parameters and the fitted arrays of its scikit-learn transformers, which must be known.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
 from leml_solver._archives import ArchiveError, read_arrays, write_arrays
 from leml_solver._factored.certificate import FactorCertificate
@@ -24,16 +30,25 @@ from leml_solver.losses import LOSSES
 
 __all__ = ["FORMAT_VERSION", "ModelFileError", "load_model", "save_model"]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 has no transformers before the estimator
 _FORMAT = "leml_solver model"
 _ESTIMATORS: dict[str, type[LEMLClassifier] | type[LEMLRegressor]] = {
     "LEMLClassifier": LEMLClassifier,
     "LEMLRegressor": LEMLRegressor,
 }
 _ARRAYS = ("W_", "H_", "intercept_", "unobserved_labels_")
-_OPTIONAL = ("classes_", "label_names_", "feature_names_in_")
+_OPTIONAL = ("classes_", "label_values_", "label_names_", "feature_names_in_")
 _NUMBERS = ("n_features_in_", "n_iter_", "rank_", "objective_", "threshold_")
 _FACTS = (*_NUMBERS, "target_kind_", "sparse_output_")
+# Transformers that may come before the estimator, with what they learn from data.
+_TRANSFORMERS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "MaxAbsScaler": (MaxAbsScaler, ("max_abs_", "scale_")),
+    "MinMaxScaler": (MinMaxScaler, ("min_", "scale_", "data_min_", "data_max_")),
+    "Normalizer": (Normalizer, ()),
+    "StandardScaler": (StandardScaler, ("mean_", "var_", "scale_")),
+    "TfidfTransformer": (TfidfTransformer, ("idf_",)),
+    "TruncatedSVD": (TruncatedSVD, ("components_",)),
+}
 _KINDS = {
     "LEMLClassifier": ("binary", "multiclass", "multilabel"),
     "LEMLRegressor": ("vector", "matrix"),
@@ -59,8 +74,11 @@ class ModelFileError(ValueError):
     """
 
 
-def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+def save_model(model: Model | Pipeline, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator; the file appears under its name once it is complete.
+
+    A pipeline may have MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler, TfidfTransformer and
+    TruncatedSVD before the estimator.
 
     Kept: parameters, factors, intercept, classes, names, certificate, status. Not kept: the trace,
     and of `options` the start, the callback and a `Plan` of your own. A random_state that is not a
@@ -81,6 +99,21 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     >>> load_model("example.model").rank
     1
     """
+    steps = model.steps if isinstance(model, Pipeline) else [("model", model)]
+    header, arrays = _described(steps[-1][1])
+    header["name"], header["steps"] = steps[-1][0], []
+    for number, (name, transformer) in enumerate(steps[:-1]):
+        step, learnt = _transformer(name, transformer)
+        header["steps"].append(step)
+        arrays |= {f"step{number}_{key}": value for key, value in learnt.items()}
+    header["pipeline"] = isinstance(model, Pipeline)
+    header["sha256"] = _digest(header, arrays)
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    write_arrays(path, {"header": text, **arrays})
+
+
+def _described(model: Model) -> tuple[dict[str, Any], Arrays]:
+    """Return the header and the arrays of a fitted estimator."""
     name = type(model).__name__
     if _ESTIMATORS.get(name) is not type(model):
         raise ValueError(f"`model` must be one of {', '.join(_ESTIMATORS)}, got {name}.")
@@ -98,12 +131,31 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "status": model.status_.name,
         "certificate": _certificate(model.certificate_),
     }
-    header["sha256"] = _digest(header, arrays)
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    write_arrays(path, {"header": text, **arrays})
+    return header, arrays
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
+def _transformer(name: str, transformer: Any) -> tuple[dict[str, Any], Arrays]:
+    """Return the header and the arrays of a fitted transformer that is known."""
+    kind = type(transformer).__name__
+    known = _TRANSFORMERS.get(kind)
+    if known is None or known[0] is not type(transformer):
+        raise ValueError(
+            f"a pipeline that is saved may have {', '.join(_TRANSFORMERS)}, got {kind}; transform "
+            "the features yourself and save the estimator alone."
+        )
+    check_is_fitted(transformer)
+    parameters = {key: _scalar(value) for key, value in transformer.get_params().items()}
+    if "feature_range" in parameters:
+        parameters["feature_range"] = list(parameters["feature_range"])
+    learnt = {key: getattr(transformer, key) for key in known[1] if hasattr(transformer, key)}
+    arrays = {key: _plain(value, key) for key, value in learnt.items() if value is not None}
+    width = getattr(transformer, "n_features_in_", None)
+    step = {"name": name, "kind": kind, "parameters": parameters, "n_features_in_": width}
+    step["learnt"] = list(learnt)  # those without an array are None
+    return step, arrays
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
     """Read an estimator written by `save_model`.
 
     Nothing in the file is executed: arrays are plain, and the rest is JSON. Memory is that of the
@@ -135,7 +187,11 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             f"{path}: the checksum does not match; the file is damaged, copy it again."
         )
     try:
-        return _restored(header, arrays)
+        model = _restored(header, arrays)
+        if not header.get("pipeline"):
+            return model
+        steps = [_step(number, step, arrays) for number, step in enumerate(header["steps"])]
+        return Pipeline([*steps, (header["name"], model)])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(
             f"{path}: parts of the model do not fit together ({error})."
@@ -216,9 +272,9 @@ def _header(text: NDArray[Any] | None, path: Any) -> dict[str, Any]:
         raise ModelFileError(f"{path}: the header is damaged ({error}).") from error
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise ModelFileError(f"{path}: expected a model written by save_model, got another file.")
-    if header.get("version") != FORMAT_VERSION:
+    if header.get("version") not in (1, FORMAT_VERSION):
         raise ModelFileError(
-            f"{path}: written in format version {header.get('version')!r}, this program reads "
+            f"{path}: written in format version {header.get('version')!r}, this program reads 1 to "
             f"{FORMAT_VERSION}; use the version of the program that wrote it."
         )
     return header
@@ -238,11 +294,29 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Model:
     for key in (*_ARRAYS, *(key for key in _OPTIONAL if key in arrays)):
         setattr(model, key, arrays[key])
     _check_shapes(model, _KINDS[name])
+    if "classes_" in arrays and "label_values_" not in arrays:  # written by version 0.1 or 0.2
+        model.label_values_ = model.classes_
+        if model.target_kind_ == "multilabel":
+            model.classes_ = np.arange(model.H_.shape[0])
     model.status_, model.trace_ = FitStatus[header["status"]], ()
     certificate = header["certificate"]
     model.certificate_ = None if certificate is None else FactorCertificate(**certificate)
     _restore_names(model, arrays)
     return model
+
+
+def _step(number: int, step: dict[str, Any], arrays: Arrays) -> tuple[str, Any]:
+    """Return the name and the transformer of a step in a pipeline."""
+    kind, learnt = _TRANSFORMERS[step["kind"]]
+    parameters = dict(step["parameters"])
+    if "feature_range" in parameters:
+        parameters["feature_range"] = tuple(parameters["feature_range"])
+    transformer = kind(**parameters)
+    for key in set(step["learnt"]) & set(learnt):
+        setattr(transformer, key, arrays.get(f"step{number}_{key}"))
+    if step["n_features_in_"] is not None:
+        transformer.n_features_in_ = step["n_features_in_"]
+    return step["name"], transformer
 
 
 def _check_shapes(model: Model, kinds: tuple[str, ...]) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, moderate_array, one_of, positive, same_rows
+from argument_checks import finite_array, moderate_array, one_of, positive, real_input, same_rows
+from leml_solver._lazy import cached_property
 from leml_solver.labels import Labels, as_labels
 from leml_solver.losses import LOSSES, Loss
 
@@ -276,6 +276,7 @@ def _checked_loss(loss: Any) -> Loss:
 
 def _checked_features(X: Any) -> Any:
     """Return X as a contiguous array or a CSR matrix, in float32 if X is, else in float64."""
+    X = real_input(X, "X")
     X = X.tocsr() if sp.issparse(X) else X
     dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
     if not sp.issparse(X):

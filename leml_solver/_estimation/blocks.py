@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from argument_checks import positive_integer
+from argument_checks import positive_integer, real_input, unmasked
+from leml_solver._estimation.targets import as_numbers
 
 __all__ = ["BlockScores", "Scores", "TrueLabels", "as_scores", "row_blocks", "threaded", "top_k"]
 
@@ -104,15 +105,14 @@ def _dense(matrix: Any) -> Array:
 def _checked_labels(Y: Any) -> Any:
     """Return labels as CSR matrix or array with values 0/1 or -1/+1."""
     if sparse.issparse(Y):
-        matrix = sparse.csr_array(Y)
+        matrix = sparse.csr_array(real_input(Y, "Y"))
         _check_values(matrix.data)
         return matrix
-    values = Y.to_numpy(dtype=float, na_value=np.nan) if hasattr(Y, "to_numpy") else np.asarray(Y)
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise ValueError(
-            f"`Y` must be a matrix of 0/1 labels (NaN for missing), got shape {values.shape} of "
-            f"{values.dtype}."
-        )
+    values = np.asarray(unmasked(Y))
+    if values.dtype.kind not in "biuf":
+        values = as_numbers(values)
+    if values.ndim != 2:
+        raise ValueError(f"`Y` must be a matrix of labels, got shape {values.shape}.")
     _check_values(values)
     return values
 
@@ -131,7 +131,7 @@ def _check_values(values: Array) -> None:
 def _checked_mask(mask: Any) -> Any:
     """Return a mask as CSR matrix or array of booleans."""
     if sparse.issparse(mask):
-        return sparse.csr_array(mask).astype(bool)
+        return sparse.csr_array(real_input(mask, "mask")).astype(bool)
     values = np.asarray(mask)
     if values.dtype.kind != "b":
         raise ValueError(f"`mask` must be boolean, got {values.dtype}; write mask.astype(bool).")

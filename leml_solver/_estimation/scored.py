@@ -38,6 +38,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
     sparse_output_: bool
     label_names_: Any
     classes_: Array
+    label_values_: Array
     unobserved_labels_: NDArray[np.int64]
 
     def __sklearn_tags__(self) -> Any:
@@ -86,8 +87,13 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
         """Store how the labels were given, so that answers can have the same form."""
         self.target_kind_, self.sparse_output_ = targets.kind, targets.sparse
         self.label_names_ = targets.names
-        if targets.classes is not None:
-            self.classes_ = targets.classes
+        if targets.kind == "multilabel":
+            # scikit-learn's cross_val_predict wants one class per column of scores.
+            self.classes_ = np.arange(targets.labels.shape[1])
+        elif targets.known_values is not None:
+            self.classes_ = targets.known_values
+        if targets.known_values is not None:
+            self.label_values_ = targets.known_values
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -135,14 +141,14 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
             return self.classes_[self.predict_topk(X, 1).ravel()]
         if self.sparse_output_:
             return self._sparse_predictions(X)
-        predicted = self.classes_[(self._all_scores(X) > 0).astype(np.intp)]
+        predicted = self.label_values_[(self._all_scores(X) > 0).astype(np.intp)]
         return predicted.ravel() if self.target_kind_ == "binary" else self._framed(predicted, X)
 
     def _sparse_predictions(self, X: Any) -> Any:
         """Return predictions as a CSR matrix, made block by block."""
         scores = self._block_scores(self._checked(X))
         parts = [sparse.csr_matrix(scores.block(*ends) > 0) for ends in row_blocks(scores.shape)]
-        return sparse.vstack(parts, format="csr", dtype=self.classes_.dtype)
+        return sparse.vstack(parts, format="csr", dtype=self.label_values_.dtype)
 
     def predict_topk(self, X: Any, k: int = 5, *, return_scores: bool = False) -> Any:
         """Return the k labels of largest score in each row, best first, without n x L memory.

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from argument_checks import real_input, unmasked
 from leml_solver.labels import Labels
 
-__all__ = ["Targets", "class_targets", "number_targets"]
+__all__ = ["Targets", "as_numbers", "class_targets", "number_targets"]
 
 Array = NDArray[Any]
 
@@ -29,8 +30,8 @@ class Targets:
     kind : str
         "binary" and "multiclass" for a vector of classes, "multilabel" for a matrix of them;
         "vector" and "matrix" for numbers.
-    classes : array or None
-        Sorted classes; of a matrix of classes, the two values of its entries; None for numbers.
+    known_values : array or None
+        Sorted classes of a vector, the two values of a matrix's entries; None for numbers.
     rows : array or None
         The rows that have a label, if a vector has missing ones.
     sparse : bool
@@ -42,7 +43,7 @@ class Targets:
     labels: Labels
     n_rows: int
     kind: str
-    classes: Array | None = None
+    known_values: Array | None = None
     rows: Array | None = None
     sparse: bool = False
     names: Any = None
@@ -60,10 +61,10 @@ def class_targets(y: Any, mask: Any = None) -> Targets:
     """
     names = getattr(y, "columns", None)
     if sparse.issparse(y):
-        return _label_matrix(sparse.csr_array(y), mask, None)
+        return _label_matrix(sparse.csr_array(real_input(y, "y")), mask, None)
     values = _array(y)
     if values.ndim == 2 and (values.shape[1] != 1 or _is_binary(values)):
-        return _label_matrix(_numbers(values), mask, names)
+        return _label_matrix(as_numbers(values), mask, names)
     if mask is not None:
         raise ValueError("`mask` goes with a label matrix; in a vector of classes write NaN.")
     return _class_vector(values.ravel() if values.ndim == 2 else values)
@@ -73,10 +74,10 @@ def number_targets(y: Any, mask: Any = None) -> Targets:
     """Return numbers to be predicted, NaN for missing; a sparse matrix is full unless masked."""
     names = getattr(y, "columns", None)
     if sparse.issparse(y):
-        matrix = sparse.csr_array(y).astype(np.float64)
+        matrix = sparse.csr_array(real_input(y, "y")).astype(np.float64)
         _check_finite(matrix.data)
         return Targets(_labels(matrix, mask), matrix.shape[0], "matrix", sparse=True)
-    values = _numbers(_array(y))
+    values = as_numbers(_array(y))
     _check_finite(values)
     kind = "vector" if values.ndim == 1 else "matrix"
     labels = _labels(np.atleast_2d(values.T).T, mask)
@@ -87,13 +88,20 @@ def _array(y: Any) -> Array:
     """Return y as an array of one or two axes, pandas' own missing values as NaN or None."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    y = real_input(unmasked(y), "y")
+    try:
+        values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    except ValueError:
+        raise ValueError(
+            "`y` must have one column per label, got rows of different lengths; turn lists of "
+            "labels into a matrix with sklearn.preprocessing.MultiLabelBinarizer."
+        ) from None
     if values.ndim not in (1, 2):
         raise ValueError(f"`y` must have one or two axes, got shape {values.shape}.")
     return values
 
 
-def _numbers(values: Array) -> Array:
+def as_numbers(values: Array) -> Array:
     """Return values as float64, what is missing as NaN."""
     if values.dtype.kind in "biuf":
         return values.astype(np.float64, copy=False)
@@ -158,10 +166,12 @@ def _label_matrix(Y: Any, mask: Any, names: Any) -> Targets:
     is_sparse = sparse.issparse(Y)
     stored = Y.data if is_sparse else Y
     _check_finite(stored)
-    signs = bool((stored == -1).any())
+    signs = not is_sparse and bool((stored == -1).any())
     allowed = (-1, 1) if signs else (0, 1)
-    strange = ~(np.isin(stored, allowed) | np.isnan(stored))
-    if strange.any() or (is_sparse and (signs or np.isnan(stored).any())):
+    strange = ~np.isin(stored, allowed)
+    if not is_sparse:
+        strange &= ~np.isnan(stored)
+    if strange.any():
         raise ValueError(
             "`y` must be a matrix of 0/1 labels (a dense one may be -1/+1, and have NaN for "
             f"missing; a sparse one goes with `mask`), got {stored[strange][:3].tolist()}."

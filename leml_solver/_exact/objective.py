@@ -7,12 +7,12 @@ predictions and lowers both norms), so Z = Q M with orthonormal Q; both balls ar
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leml_solver._lazy import cached_property
 from leml_solver.losses import Squared
 from leml_solver.problem import Problem
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from leml_solver._factored.algorithm_1 import FeaturePoint
 from leml_solver._factored.cg import conjugate_gradient
 from leml_solver._factored.plan import Plan
 from leml_solver._factored.tron import tron
+from leml_solver._lazy import cached_property
 from leml_solver._linalg.compiled import WIDE_BYTES
 from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Numbers
 from leml_solver._linalg.factors import (

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leml_solver._lazy import cached_property
 from leml_solver._linalg import compiled as kernels
 from leml_solver._linalg.matrices import Factor, as_matrix
 from leml_solver._linalg.threads import SHARED_LOOP, parallel_map

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
@@ -24,7 +25,7 @@ from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
 from leml_solver._linalg.factors import balancing, column_inner
 from leml_solver._linalg.matrices import Counted, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
-from leml_solver.losses import Loss, Squared
+from leml_solver.losses import LOSSES, Loss, Squared
 from leml_solver.problem import Problem
 
 Array = NDArray[np.float64]
@@ -287,6 +288,8 @@ def fit_factors(
            [0, 1]])
     """
     began = time.perf_counter()
+    if isinstance(loss, str) and loss not in LOSSES:
+        one_of(loss, "loss", [name for name, known in LOSSES.items() if _can_fit(known)])
     problem = Problem(loss, X, Y)  # type: ignore[arg-type]  # it takes names and arrays too
     return _Fit(problem, rank, penalty, options, began).run(random_state)
 
@@ -329,6 +332,11 @@ def fit_problem(
     return _Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)
 
 
+def _can_fit(loss: Loss) -> bool:
+    """Whether Newton's method applies."""
+    return loss.smooth and bool(loss.curvature)
+
+
 class _Fit:
     """One fit: the problem, the options, and the factors that are being improved."""
 
@@ -341,7 +349,7 @@ class _Fit:
         began: float,
     ) -> None:
         loss = problem.loss
-        if not loss.smooth or not loss.curvature:
+        if not _can_fit(loss):
             raise ValueError(
                 f"`loss` must be smooth and curved, got {loss.name}; try 'squared_hinge'."
             )
@@ -463,8 +471,9 @@ class _Fit:
                     self.iterate.restore(before)
                     return trace, FitStatus.ROUNDING_LIMIT
                 trace.append(point)
-                bar.update()
-                bar.set_postfix(objective=f"{point.objective:.6g}")
+                if bar is not None:
+                    bar.update()
+                    bar.set_postfix(objective=f"{point.objective:.6g}")
                 if self.options.callback is not None and self.options.callback(point):
                     return trace, FitStatus.STOPPED
                 if _converged(trace, self.options.tol):
@@ -511,7 +520,9 @@ def _converged(trace: list[TracePoint], tol: float) -> bool:
 
 
 def _progress_bar(options: AlternatingOptions) -> Any:
-    """Return a progress bar over outer iterations, silent unless asked for."""
+    """Return a progress bar over outer iterations, None unless asked for."""
+    if not options.progress:
+        return nullcontext()  # even a silent bar takes a lock, which a forked child may find held
     from tqdm import tqdm
 
-    return tqdm(total=options.max_iter, disable=not options.progress, unit="iteration")
+    return tqdm(total=options.max_iter, unit="iteration")

@@ -10,16 +10,25 @@ Paper: Algorithm 1.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped,unused-ignore]
 from numba.core import types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
 # Sums may be reordered and contracted, so that they vectorise; NaN and infinity keep their meaning.
 _FASTMATH = {"reassoc", "contract", "nsz"}
+if hasattr(os, "register_at_fork"):  # else a child forked while a thread compiles cannot compile
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
+
 _compiled = numba.njit(cache=True, nogil=True, fastmath=_FASTMATH)
 
 WIDE_BYTES = 256  # eight 32-byte registers: enough to hide the latency of a fused multiply-add

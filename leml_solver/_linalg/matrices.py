@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from leml_solver._lazy import cached_property
 from leml_solver._linalg import compiled as kernels
 from leml_solver._linalg.threads import balanced_rows, even_rows, matmul, parallel_map
 

@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg  # noqa: F401  its BLAS must be loaded before the libraries are counted
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from argument_checks import positive_integer
 
@@ -72,7 +73,7 @@ def limit_threads(count: int) -> Iterator[None]:
     count = count if outer is None else min(count, outer)
     token = _limit.set(count)
     try:
-        with threadpool_limits(limits=count), _numba_threads(count):
+        with _held.at_most(count, ThreadpoolController()), _numba_threads(count):
             yield
     finally:
         _limit.reset(token)
@@ -96,13 +97,70 @@ def _numba_threads(count: int) -> Iterator[None]:
 @cache
 def _controller() -> Any:
     """Return the handle on the BLAS libraries; finding them takes milliseconds."""
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _HeldLimits:
+    """The limits that overlapping calls, perhaps of several threads, hold; the smallest counts.
+
+    BLAS has one limit for the whole process: were each call to put back what it found, the last of
+    two overlapping ones would put back the limit of the other.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._limits: dict[object, int] = {}
+        self._before: dict[str, tuple[Any, int]] = {}
+
+    def begin_anew(self) -> None:
+        """Give up all limits: in a forked child the threads that held them are gone."""
+        self._lock = Lock()
+        self._limits.clear()
+        self._give_up(None)
+
+    @contextmanager
+    def at_most(self, count: int, controller: Any) -> Iterator[None]:
+        """Hold the libraries that the controller knows at `count` threads or fewer."""
+        holder = object()
+        try:  # from the first line on: Ctrl-C may come at any moment
+            self._take_up(holder, count, controller.lib_controllers)
+            yield
+        finally:
+            try:
+                self._give_up(holder)
+            except KeyboardInterrupt:
+                self._give_up(holder)
+                raise
+
+    def _take_up(self, holder: object, count: int, libraries: list[Any]) -> None:
+        """Remember what the libraries have, then set the smallest limit held."""
+        with self._lock:
+            self._limits[holder] = count
+            for library in libraries:
+                self._before.setdefault(library.filepath, (library, library.num_threads))
+            self._set_lowest()
+
+    def _give_up(self, holder: object) -> None:
+        """Set the smallest limit that is still held, or what there was before."""
+        with self._lock:
+            self._limits.pop(holder, None)
+            self._set_lowest()
+            if not self._limits:
+                self._before.clear()
+
+    def _set_lowest(self) -> None:
+        """Set the smallest limit held, and for each library what it had if there is none."""
+        for library, before in self._before.values():
+            library.set_num_threads(min(self._limits.values(), default=before))
+
+
+_held = _HeldLimits()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Give BLAS one thread."""
-    with _controller().limit(limits=1, user_api="blas"):
+    with _held.at_most(1, _controller()):
         yield
 
 
@@ -114,6 +172,7 @@ def _pool(size: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its threads
     os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_held.begin_anew)
 
 
 def parallel_map(

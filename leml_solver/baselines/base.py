@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from argument_checks import real_input
 from leml_solver._estimation.blocks import BlockScores
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator
 from leml_solver._estimation.targets import class_targets
@@ -29,7 +30,9 @@ class Baseline(LabelClassifier, ScoredEstimator):
     Attributes
     ----------
     classes_ : array
-        The classes of a vector; ``array([0, 1])`` for a label matrix (-1 and 1 if it holds those).
+        The classes of a vector; the numbers of the labels, 0 to L - 1, for a label matrix.
+    label_values_ : array
+        The classes of a vector; the two values, 0 and 1 or -1 and 1, of a label matrix.
     threshold_ : float
         What is subtracted from the method's own scores, so that labels above 0 are predicted.
     unobserved_labels_ : int array
@@ -87,7 +90,9 @@ class Baseline(LabelClassifier, ScoredEstimator):
 
         Entries of a sparse matrix that are stored in parts are added up, in a copy.
         """
-        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        rows = validate_data(
+            self, real_input(X, "X"), accept_sparse="csr", dtype=np.float64, reset=reset
+        )
         if sparse.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()

@@ -14,7 +14,6 @@ are decomposed directly.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from leml_solver._factored.closed_forms import Compression, compress
+from leml_solver._lazy import cached_property
 
 __all__ = [
     "Centred",

@@ -7,7 +7,14 @@ import contextlib
 
 from leml_solver.readers.formats import FORMATS, ReadOptions
 
-__all__ = ["add_reading_arguments", "read_options", "share_or_name"]
+__all__ = ["add_reading_arguments", "in_words_of_the_command", "read_options", "share_or_name"]
+
+_OPTIONS = {
+    "zero_based=True": "--zero-based",
+    "strict=False": "--lenient",
+    "labels=FILE.xml": "--labels FILE.xml",
+    "labels=COUNT": "--labels COUNT",
+}
 
 
 def add_reading_arguments(parser: argparse._ActionsContainer) -> None:
@@ -36,6 +43,13 @@ def read_options(
         zero_based=options.zero_based,
         strict=not options.lenient,
     )
+
+
+def in_words_of_the_command(message: str) -> str:
+    """Return a reader's message with the command's options in place of Python's arguments."""
+    for argument, option in _OPTIONS.items():
+        message = message.replace(argument, option)
+    return message
 
 
 def share_or_name(text: str) -> float | str:

@@ -15,7 +15,12 @@ import numpy as np
 
 from command_line import add_seed, page_parser, run_command, whole_number
 from leml_solver.readers import Dataset, ReadError, read
-from leml_solver.readers.arguments import add_reading_arguments, read_options, share_or_name
+from leml_solver.readers.arguments import (
+    add_reading_arguments,
+    in_words_of_the_command,
+    read_options,
+    share_or_name,
+)
 from safe_files import write_text
 
 if TYPE_CHECKING:
@@ -71,7 +76,10 @@ def _run(options: argparse.Namespace) -> None:
     """Read, diagnose and print."""
     folder = None if options.out is None else _folder(options.out)
     rng = np.random.default_rng(options.seed)
-    data = read(options.data, read_options(options))
+    try:
+        data = read(options.data, read_options(options))
+    except ReadError as error:
+        raise ReadError(in_words_of_the_command(str(error))) from error
     for message in data.messages:
         print(f"diagnose: {message}", file=sys.stderr)
     train, test, words = _parts(data, options, rng)

@@ -172,3 +172,59 @@ def test_bibtex_from_end_to_end(data_file, tmp_path, capsys):
     table = capsys.readouterr().out
     # the constant predictor has top-1 of 15.8 %, the paper's rank-32 row 58.3 %
     assert float(re.search(r"top-1 accuracy +([\d.]+)", table).group(1)) > 40
+
+
+def test_names_and_probabilities(files, tmp_path, capsysbinary):
+    names = tmp_path / "names.txt"
+    names.write_text("red wine\nwhite wine\nbeer\nwater\n")
+    options = ["--loss", "logistic", "--label-names", names, "--quiet"]
+    assert run("train", files / "data.npz", "--model", tmp_path / "named", *options) == 0
+    capsysbinary.readouterr()
+    predict = ["predict", tmp_path / "named", files / "data.npz", "--top", "2"]
+    assert run(*predict) == 0
+    numbers = capsysbinary.readouterr().out.decode().splitlines()
+    assert run(*predict, "--names", "--probabilities") == 0
+    named = capsysbinary.readouterr().out.decode().splitlines()
+    labels = names.read_text().splitlines()
+    for numbered, line in zip(numbers, named, strict=True):
+        for pair, shown in zip(numbered.split(" "), line.split("\t"), strict=True):
+            label, score = pair.split(":")
+            name, probability = shown.split(":")
+            assert name == labels[int(label)]
+            # scores and probabilities are printed with six digits
+            assert float(probability) == pytest.approx(1 / (1 + np.exp(-float(score))), rel=1e-5)
+
+
+def test_names_of_the_data_are_kept(files, tmp_path, capsys):
+    model = tmp_path / "model"
+    assert run("train", files / "data.arff", "--labels", 4, "--model", model, "--quiet") == 0
+    assert list(load_model(model).label_names_) == ["y0", "y1", "y2", "y3"]
+
+
+def test_evaluate_prints_every_metric(files, capsys):
+    assert run("evaluate", files / "model", files / "data.npz") == 0
+    table = capsys.readouterr().out
+    for name in ("recall at 3", "nDCG at 3", "macro AUC", "micro F1", "macro F1"):
+        assert re.search(rf"^{name} +[\d.]+", table, re.MULTILINE), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "{zero}", "--model", "{out}"], "pass --zero-based"),
+        (["train", "{npz}", "--model", "{out}", "--label-names", "{zero}"], "expected 4 names"),
+        (["predict", "{model}", "{npz}", "--names"], "train with --label-names"),
+        (["predict", "{model}", "{npz}", "--probabilities"], "needs --loss logistic"),
+    ],
+)
+def test_errors_speak_of_the_command(files, tmp_path, capsys, arguments, message):
+    zero = tmp_path / "zero.svm"
+    zero.write_text("1 0:0.5\n0 1:2\n")
+    places = {
+        "zero": zero,
+        "npz": files / "data.npz",
+        "model": files / "model",
+        "out": tmp_path / "o",
+    }
+    assert run(*(argument.format(**places) for argument in arguments)) == 2
+    assert message in capsys.readouterr().err

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
@@ -72,7 +72,8 @@ def test_predictions_are_scores_above_zero(loss, intercept):
     model = classifier(loss=loss, fit_intercept=intercept).fit(X, Y)
     scores = model.decision_function(X)
     assert np.array_equal(model.predict(X), scores > 0)
-    assert model.classes_.tolist() == [0, 1]
+    assert model.classes_.tolist() == [0, 1, 2, 3, 4]
+    assert model.label_values_.tolist() == [0, 1]
     threshold = 0.5 if loss == "squared" else 0
     # float64 products in another order
     assert np.allclose(scores, X @ model.W_ @ model.H_.T + model.intercept_ - threshold, atol=1e-10)
@@ -147,7 +148,7 @@ def test_pandas_in_and_out():
 def test_signs_are_labels_too():
     X, Y = toy(missing=0.2)
     zero_one, signs = classifier().fit(X, Y), classifier().fit(X, 2 * Y - 1)
-    assert signs.classes_.tolist() == [-1, 1]
+    assert signs.label_values_.tolist() == [-1, 1]
     assert np.array_equal(signs.predict(X), 2 * zero_one.predict(X) - 1)
 
 
@@ -329,6 +330,46 @@ def test_grid_search_with_missing_labels():
     assert ((piped > -0.5) & (piped < 0)).all()
 
 
+def test_a_whole_number_for_cv_and_missing_labels_go_together():
+    X, Y = toy(missing=0.3)
+    rows = cross_val_score(classifier(), X, Y, cv=KFold(3))
+    assert np.array_equal(cross_val_score(classifier(), X, Y.astype(object), cv=3), rows)
+    search = GridSearchCV(classifier(), {"rank": [1, 2]}, cv=3).fit(X, Y.astype(object))
+    assert search.best_estimator_.rank_ in (1, 2)
+
+
+@pytest.mark.parametrize("method", ["decision_function", "predict_proba"])
+def test_cross_val_predict_gives_one_column_per_label(method):
+    X, Y = toy()
+    model = classifier(loss="logistic")
+    scores = cross_val_predict(model, X, Y, cv=KFold(2), method=method)
+    half = KFold(2).split(X)
+    for train, test in half:
+        expected = getattr(model.fit(X[train], Y[train]), method)(X[test])
+        assert np.array_equal(scores[test], expected)
+
+
+def test_coefficients_are_those_of_a_linear_model():
+    X, Y = toy()
+    model = LEMLRegressor(rank=2, random_state=0).fit(X, Y)
+    # float64 products in another order
+    assert np.allclose(model.predict(X), X @ model.coef_.T + model.intercept_, atol=1e-10)
+    with pytest.raises(AttributeError, match="linear model"):
+        classifier(kernel="precomputed").fit(X @ X.T, Y).coef_  # noqa: B018
+
+
+def test_messages_name_what_is_wrong():
+    X, Y = toy()
+    with pytest.raises(ValueError, match=r"got \[nan\]"):
+        classifier().fit(X[:2], sparse.csr_matrix([[1.0, np.nan], [0.0, 1.0]]))
+    with pytest.raises(ValueError, match="MultiLabelBinarizer"):
+        classifier().fit(X[:2], [[1, 2], [3]])
+    with pytest.raises(TypeError, match="`options` must be None or AlternatingOptions"):
+        classifier(options={"method": "plain"}).fit(X, Y)
+    with pytest.raises(ValueError, match="one of 'squared', 'logistic', 'squared_hinge', got"):
+        classifier(loss="huge").fit(X, Y)
+
+
 def test_scorers_are_the_metrics():
     X, Y = toy(missing=0.3)
     model = classifier().fit(X, Y)
@@ -336,6 +377,8 @@ def test_scorers_are_the_metrics():
     assert MultiLabelScorer("top_k", 2)(model, X, Y) == metrics.top_k[2]
     assert MultiLabelScorer("auc")(model, pd.DataFrame(X).to_numpy(), Y) == metrics.auc
     assert MultiLabelScorer("hamming")(model, X, Y) == -metrics.hamming
+    assert MultiLabelScorer("ndcg", 2)(model, X, Y) == metrics.ndcg[2]
+    assert MultiLabelScorer("macro_f1")(model, X, Y) == metrics.macro_f1
     right, seen = (model.predict(X) == Y) | np.isnan(Y), ~np.isnan(Y).all(axis=1)
     assert model.score(X, Y) == right[seen].all(axis=1).mean()
     with pytest.raises(ValueError, match="`metric` must be one of"):

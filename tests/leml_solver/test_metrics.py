@@ -17,6 +17,8 @@ from leml_solver.metrics import (
     average_auc,
     evaluate_scores,
     hamming_loss,
+    label_auc,
+    label_propensities,
     loss_threshold,
     top_k,
     top_k_accuracy,
@@ -170,7 +172,7 @@ def test_the_threshold_is_that_of_the_loss(name, threshold):
         ([[1, 0]], [[0, 1]], {"ks": (3,)}, "at most the number of labels, 2, got 3"),
         ([[1, 0]], [0, 1], {}, "matrix of numbers"),
         ([[1, 0]], [[0, 1]], {"ks": (1,), "mask": np.ones((1, 2))}, "boolean"),
-        ([["a", "b"]], [[0, 1]], {"ks": (1,)}, "matrix of 0/1 labels"),
+        ([["a", "b"]], [[0, 1]], {"ks": (1,)}, "must hold numbers"),
     ],
 )
 def test_bad_input_is_refused(Y, scores, arguments, message):
@@ -195,3 +197,80 @@ def test_the_papers_regression_row_on_bibtex(data_file):
     assert [round(100 * value, 2) for value in result.top_k.values()] == [63.02, 36.91, 26.47]
     assert round(result.auc, 4) == 0.8878
     assert round(result.hamming, 4) == 0.0125
+
+
+def ranking_by_hand(Y, scores, k, weights):
+    """Return recall, nDCG, weighted precision and weighted nDCG at k, by the definitions."""
+    discount = 1 / np.log2(np.arange(2, k + 2))
+    recall, ndcg, gains, ideals, dcg, ideal_dcg = [], [], 0.0, 0.0, 0.0, 0.0
+    for y, f in zip(Y, scores, strict=True):
+        seen = np.flatnonzero(~np.isnan(y))
+        ranked = sorted(seen, key=lambda label: (-f[label], label))[:k]
+        hits = np.array([y[label] > 0 for label in ranked], dtype=float)
+        positives = [label for label in seen if y[label] > 0]
+        gain = hits * weights[np.array(ranked, dtype=int)]
+        ideal = np.sort(weights[np.array(positives, dtype=int)])[::-1][:k]
+        gains, ideals = gains + gain.sum(), ideals + ideal.sum()
+        dcg += gain @ discount[: gain.size]
+        ideal_dcg += ideal @ discount[: ideal.size]
+        if positives:
+            recall.append(hits.sum() / len(positives))
+            best = discount[: min(k, len(positives))].sum()
+            ndcg.append(hits @ discount[: hits.size] / best)
+    return np.mean(recall), np.mean(ndcg), gains / ideals, dcg / ideal_dcg
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("block_bytes", [100, 10**6])
+def test_ranking_metrics_agree_with_their_definitions(missing, block_bytes):
+    rng = np.random.default_rng(5)
+    Y = (rng.random((40, 9)) < 0.3).astype(float)
+    Y[0, 0] = 1.0
+    Y[rng.random(Y.shape) < missing] = np.nan
+    scores = rng.integers(0, 6, size=Y.shape) / 2  # ties
+    propensities = rng.uniform(0.1, 1.0, 9)
+    with blocks_of(block_bytes):
+        found = evaluate_scores(Y, scores, ks=(1, 4), propensities=propensities)
+    for k in (1, 4):
+        measured = (found.recall, found.ndcg, found.scored_precision, found.scored_ndcg)
+        expected = ranking_by_hand(Y, scores, k, 1 / propensities)
+        assert [metric[k] for metric in measured] == pytest.approx(expected, abs=SUMS)
+
+
+def test_f1_and_label_auc_agree_with_scikit_learn():
+    rng = np.random.default_rng(6)
+    Y = (rng.random((50, 6)) < 0.3).astype(float)
+    Y[:, 5] = 0.0  # a label without positives: F1 is 0, AUC undefined
+    scores = rng.integers(-4, 4, size=Y.shape) / 2
+    found = evaluate_scores(Y, scores, threshold=0.5)
+    predicted = scores > 0.5
+    for average in ("micro", "macro"):
+        expected = reference.f1_score(Y, predicted, average=average, zero_division=0)
+        assert getattr(found, f"{average}_f1") == pytest.approx(expected, abs=SUMS)
+    with blocks_of(100):
+        areas = label_auc(Y, scores)
+    expected = [reference.roc_auc_score(Y[:, label], scores[:, label]) for label in range(5)]
+    np.testing.assert_allclose(areas, [*expected, np.nan], atol=SUMS)
+
+
+def test_missing_entries_count_for_no_f1_and_no_label_auc():
+    rng = np.random.default_rng(7)
+    Y = (rng.random((50, 6)) < 0.4).astype(float)
+    scores, hidden = rng.standard_normal(Y.shape), rng.random(Y.shape) < 0.5
+    partly = np.where(hidden, np.nan, Y)
+    found = evaluate_scores(partly, scores)
+    kept = [(Y[~hidden[:, j], j], scores[~hidden[:, j], j]) for j in range(6)]
+    areas = [reference.roc_auc_score(y, f) for y, f in kept]
+    np.testing.assert_allclose(label_auc(partly, scores), areas, atol=SUMS)
+    np.testing.assert_array_equal(label_auc(Y, scores, mask=~hidden), label_auc(partly, scores))
+    macro = np.mean([reference.f1_score(y, f > 0) for y, f in kept])
+    assert found.macro_f1 == pytest.approx(macro, abs=SUMS)
+
+
+def test_few_labels_and_wrong_propensities():
+    Y, scores = np.array([[1, 0, 0]]), np.array([[0.2, 0.1, 0.0]])
+    assert list(evaluate_scores(Y, scores).top_k) == [1, 3]  # 5 labels there are not
+    with pytest.raises(ValueError, match="3 probabilities above 0, one per label"):
+        evaluate_scores(Y, scores, propensities=np.array([0.5, 0.0, 1.0]))
+    with pytest.raises(ValueError, match="at least 3 rows, got 1"):
+        label_propensities(Y)

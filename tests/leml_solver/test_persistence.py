@@ -13,6 +13,16 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PolynomialFeatures,
+    StandardScaler,
+)
 
 from leml_solver._archives import read_arrays, write_arrays
 from leml_solver._factored.fit import AlternatingOptions
@@ -83,7 +93,7 @@ def test_numpy_reads_the_file_without_pickle(tmp_path, content):
     path.write_bytes(content)
     with np.load(path, allow_pickle=False) as archive:
         assert np.array_equal(archive["W_"], MODELS["multilabel"].W_)
-        assert json.loads(archive["header"].tobytes())["version"] == 1
+        assert json.loads(archive["header"].tobytes())["version"] == 2
 
 
 def loaded(folder, content):
@@ -223,3 +233,35 @@ def test_a_model_of_version_0_1_0_is_loaded(tmp_path):
     assert (model.penalty, model.loss, model.options.order) == (0.5, "logistic", "WH")
     assert model.certificate_.lower_bound == 12.88477882207671
     assert model.status_.name == "CONVERGED"
+
+
+@pytest.mark.parametrize(
+    "transformers",
+    [
+        [StandardScaler(with_mean=False)],
+        [StandardScaler(with_std=False)],
+        [MaxAbsScaler(), Normalizer("l1")],
+        [MinMaxScaler((-1, 2))],
+        [TfidfTransformer(sublinear_tf=True)],
+        [TfidfTransformer(use_idf=False), TruncatedSVD(3, random_state=0)],
+        [],
+    ],
+)
+def test_pipelines_come_back(tmp_path, transformers):
+    rng = np.random.default_rng(3)
+    X = rng.poisson(1.0, (40, 6)).astype(float)
+    Y = (X[:, :3] > 1).astype(int)
+    model = make_pipeline(*transformers, LEMLClassifier(2, random_state=0)).fit(X, Y)
+    save_model(model, tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert [name for name, _ in again.steps] == [name for name, _ in model.steps]
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    with pytest.raises(ValueError, match="features"):
+        again.predict(X[:, :5])
+
+
+def test_unknown_transformers_are_refused(tmp_path):
+    model = make_pipeline(PolynomialFeatures(), LEMLClassifier(1, random_state=0))
+    model.fit(np.eye(4), np.eye(4)[:, :2])
+    with pytest.raises(ValueError, match=r"may have MaxAbsScaler.*got PolynomialFeatures"):
+        save_model(model, tmp_path / "model")

@@ -83,7 +83,7 @@ def test_predictions_are_scores_above_zero(cls):
     assert scores.shape == Y.shape
     assert np.isfinite(scores).all()
     assert np.array_equal(fitted.predict(X), scores > 0)
-    assert fitted.classes_.tolist() == [0, 1]
+    assert fitted.label_values_.tolist() == [0, 1]
     labels, best = fitted.predict_topk(X, 3, return_scores=True)
     assert np.array_equal(labels, np.argsort(-scores, axis=1, kind="stable")[:, :3])
     # blocks of other heights may be summed in another order

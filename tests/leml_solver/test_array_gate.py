@@ -1,0 +1,163 @@
+"""What arrays may look like: equal to the canonical form to the bit, or refused by name."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from leml_solver import Labels, LEMLClassifier, LEMLRegressor, Problem, evaluate_scores, fit_factors
+from leml_solver.baselines import BinaryRelevanceClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.integers(-4, 5, (30, 6)).astype(float)  # exact in every type below
+Y = (RNG.random((30, 4)) < 0.4).astype(float)
+
+
+def fitted(X, Y, **arguments):
+    model = LEMLClassifier(2, penalty=0.5, random_state=0).fit(X, Y, **arguments)
+    return model.W_.astype(float), model.H_.astype(float)
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+LAYOUTS = {
+    "read-only": lambda A: _read_only(A),
+    "negative strides": lambda A: A[::-1, ::-1].copy()[::-1, ::-1],
+    "every other column": lambda A: np.repeat(A, 2, axis=1)[:, ::2],
+    "Fortran order": np.asfortranarray,
+    "other byte order": lambda A: A.astype(">f8"),
+    "half precision": lambda A: A.astype(np.float16),
+    "objects": lambda A: A.astype(object),
+    "integers": lambda A: A.astype(np.int16),
+    "nothing masked": lambda A: np.ma.masked_array(A),
+    "list": lambda A: A.tolist(),
+}
+
+
+def _read_only(A):
+    A = A.copy()
+    A.flags.writeable = False
+    return A
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_of_arrays_do_not_matter(layout):
+    expected = fitted(X, Y)
+    assert same(fitted(LAYOUTS[layout](X), Y), expected)
+    assert same(fitted(X, LAYOUTS[layout](Y)), expected)
+
+
+def _duplicated(A):
+    made = A.tocoo()
+    twice = [np.concatenate([part, part]) for part in (made.row, made.col)]
+    return sparse.csr_matrix((np.concatenate([made.data, 0 * made.data]), twice), made.shape)
+
+
+def _unsorted(A):
+    made = A.copy()
+    for i in range(made.shape[0]):
+        row = slice(made.indptr[i], made.indptr[i + 1])
+        made.indices[row], made.data[row] = (
+            made.indices[row][::-1].copy(),
+            made.data[row][::-1].copy(),
+        )
+    made.has_sorted_indices = made.has_canonical_format = False
+    return made
+
+
+def _long(A):
+    made = A.copy()
+    made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)
+    return made
+
+
+def _explicit_zeros(A):
+    dense = A.toarray()
+    where = np.nonzero(np.ones_like(dense))
+    return sparse.csr_matrix((dense[where], where), dense.shape)
+
+
+SPARSE = {
+    "duplicates": _duplicated,
+    "unsorted": _unsorted,
+    "long indices": _long,
+    "explicit zeros": _explicit_zeros,
+    "csc": lambda A: A.tocsc(),
+    "coo": lambda A: A.tocoo(),
+    "lil": lambda A: A.tolil(),
+    "csr array": sparse.csr_array,
+}
+
+
+@pytest.mark.parametrize("layout", SPARSE)
+def test_layouts_of_sparse_matrices_do_not_matter(layout):
+    A, B = sparse.csr_matrix(X), sparse.csr_matrix(Y)
+    expected = fitted(A, B)
+    # Explicit zeros change the order of some sums: rounding of 30 terms.
+    for found in (fitted(SPARSE[layout](A), B), fitted(A, SPARSE[layout](B))):
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+
+
+def test_a_mask_is_a_missing_label_and_an_error_in_the_features():
+    hidden = RNG.random(Y.shape) < 0.3
+    missing, masked = np.where(hidden, np.nan, Y), np.ma.masked_array(Y, hidden)
+    assert same(fitted(X, masked), fitted(X, missing))
+    assert same(fitted(X, masked.astype(int)), fitted(X, missing))
+    plain, partly = (fit_factors(X, labels, rank=2, penalty=1.0) for labels in (missing, masked))
+    assert np.array_equal(plain.W, partly.W)
+    scores = RNG.standard_normal(Y.shape)
+    assert evaluate_scores(masked, scores) == evaluate_scores(missing, scores)
+    with pytest.raises(ValueError, match="`X` must not have masked entries"):
+        fitted(np.ma.masked_array(X, X > 3), Y)
+    with pytest.raises(ValueError, match="`X` must not have masked entries"):
+        Problem("squared", np.ma.masked_array(X, X > 3), Y)
+    with pytest.raises(ValueError, match="`Y` must not have masked entries"):
+        Labels.full(masked)
+
+
+@pytest.mark.parametrize("where", ["X", "Y"])
+def test_complex_numbers_are_refused(where):
+    data = {"X": X, "Y": Y}
+    data[where] = data[where] + 1j
+    with pytest.raises((TypeError, ValueError), match=r"[Cc]omplex"):
+        fit_factors(data["X"], data["Y"], rank=2, penalty=1.0)
+    with pytest.raises((TypeError, ValueError), match=r"[Cc]omplex|numbers"):
+        fitted(data["X"], data["Y"])
+
+
+def damaged(A, kind):
+    """Return a sparse matrix with an index outside, made behind the back of its checks."""
+    made = A.copy()
+    if kind == "coo":
+        made = made.tocoo()
+        made.row[0] = 10**6
+    elif kind == "pointers":
+        made.indptr[3] = made.indptr[-1] + 5
+    else:
+        made.indices[0] = {"negative": -7, "too large": 10**6}[kind]
+    return made
+
+
+@pytest.mark.parametrize("kind", ["negative", "too large", "pointers", "coo"])
+@pytest.mark.parametrize("estimator", [LEMLClassifier, LEMLRegressor, BinaryRelevanceClassifier])
+def test_damaged_sparse_matrices_are_refused(kind, estimator):
+    A, B = sparse.csr_matrix(X), sparse.csr_matrix(Y)
+    with pytest.raises(ValueError, match="`X` is a damaged sparse matrix"):
+        estimator().fit(damaged(A, kind), B)
+    with pytest.raises(ValueError, match="`y` is a damaged sparse matrix"):
+        estimator().fit(A, damaged(B, kind))
+    model = estimator().fit(A, B)
+    with pytest.raises(ValueError, match="`X` is a damaged sparse matrix"):
+        model.predict(damaged(A, kind))
+    with pytest.raises(ValueError, match="`Y` is a damaged sparse matrix"):
+        fit_factors(A, damaged(B, kind), rank=2, penalty=1.0)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_values_near_overflow_end_in_a_clear_message(size):
+    with pytest.raises(ValueError, match="between 1e-50 and 1e50"):
+        fitted(X * size, Y)
+    with pytest.raises(ValueError, match="between 1e-50 and 1e50"):
+        LEMLRegressor().fit(X, Y * size)
