@@ -67,7 +67,7 @@ class Problem:
         features = _checked_features(self.features)
         same_rows(features, labels)
         if loss.binary:
-            loss.encode(labels.distinct_values())  # raises the loss's own error
+            loss.encode(labels.known_values())  # raises the loss's own error
         per_point = self.labels_per_point
         if per_point is None:
             per_point = labels.total_weight / labels.shape[0]
@@ -107,12 +107,12 @@ class Problem:
         dense = self.features.toarray() if sp.issparse(self.features) else self.features
         return np.ascontiguousarray(dense, dtype=np.float64)
 
-    @property
+    @cached_property
     def n_labels(self) -> int:
         """L."""
         return self.labels.shape[1]
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Return (d, L), the shape of Z."""
         return int(self.features.shape[1]), self.n_labels
@@ -121,12 +121,12 @@ class Problem:
     def _entries(self) -> _Entries:
         return _sorted_by_label(self.labels)
 
-    @property
+    @cached_property
     def rows(self) -> Index:
         """Point of each entry; entries are sorted by label, then by point."""
         return self._entries.rows
 
-    @property
+    @cached_property
     def columns(self) -> Index:
         """Label of each entry."""
         return self._entries.columns
@@ -136,7 +136,7 @@ class Problem:
         """Label value of each entry, as the loss needs it."""
         return self.loss.encode(self._entries.values)
 
-    @property
+    @cached_property
     def weights(self) -> Array:
         """Weight of each entry."""
         return self._entries.weights
@@ -251,14 +251,17 @@ class _Entries(NamedTuple):
 def _sorted_by_label(labels: Labels) -> _Entries:
     """Return all known entries, also where every label is known."""
     n, L = labels.shape
-    if labels.entries is None:
+    if labels.listed is None:
         Y = labels.complete.toarray() if sp.issparse(labels.complete) else labels.complete
         points, columns = np.tile(np.arange(n), L), np.repeat(np.arange(L), n)
         return _Entries(points, columns, Y.T.ravel(), np.ones(n * L))
-    found, order = labels.entries, labels.entries.label_order
+    found = labels.listed
+    # 16 bits are sorted in linear time.
+    columns = found.columns.astype(np.uint16) if L <= 1 << 16 else found.columns
+    order = np.lexsort((found.rows, columns))
     return _Entries(
-        found.by_label.indices.astype(np.int64),
-        np.repeat(np.arange(L), np.diff(found.by_label.indptr)),
+        found.rows[order].astype(np.int64),
+        found.columns[order].astype(np.int64),
         found.values[order],
         np.ones(order.size) if found.weights is None else found.weights[order],
     )
