@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from leml_solver._archives import read_arrays, write_arrays
 from leml_solver._factored.fit import AlternatingOptions
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
-from leml_solver.losses import Logistic, Squared
+from leml_solver.losses import LOSSES, Logistic, Squared
 from leml_solver.persistence import ModelFileError, load_model, save_model
 
 RNG = np.random.default_rng(0)
@@ -187,7 +187,7 @@ def test_a_sound_checksum_over_parts_that_do_not_fit(tmp_path, content, monkeypa
             load_model(rewritten(tmp_path, content, **changes))
 
 
-def test_what_cannot_be_saved(tmp_path):
+def test_what_cannot_be_saved(tmp_path, monkeypatch):
     class Own(Squared):
         pass
 
@@ -197,6 +197,9 @@ def test_what_cannot_be_saved(tmp_path):
         save_model(object(), tmp_path / "model")
     with pytest.raises(ValueError, match="`loss` must be one of"):
         save_model(fitted(loss=Own()), tmp_path / "model")
+    monkeypatch.setitem(LOSSES, "own", Own())
+    with pytest.raises(ValueError, match="got 'own', which whoever loads the model may not have"):
+        save_model(fitted(loss="own"), tmp_path / "model")
     with pytest.raises(ValueError, match="`kernel` must be None"):
         save_model(fitted(kernel=lambda A, B: A @ B.T), tmp_path / "model")
     assert not list(tmp_path.iterdir())
