@@ -63,8 +63,7 @@ def check_target(path: str | Path) -> Path:
 def write_document(markdown: str, path: str | Path, *, title: str) -> Path:
     """Write Markdown as it is or printed as PDF, by the ending of the name, and return the path."""
     target = check_target(path)
-    plain = target.suffix == ".md"
-    content = markdown.encode() if plain else _printed(html_page(markdown, title))
+    content = markdown.encode() if target.suffix == ".md" else _printed(markdown, title)
     with written_aside(target) as file:
         file.write(content)
     return target
@@ -81,11 +80,11 @@ def _browser() -> str:
     return found
 
 
-def _printed(page: str) -> bytes:
-    """Return an HTML page as PDF, printed with a profile of its own that is thrown away."""
+def _printed(markdown: str, title: str) -> bytes:
+    """Return Markdown as PDF, printed with a browser profile that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
         source, printed = Path(folder, "page.html"), Path(folder, "page.pdf")
-        source.write_text(page, encoding="utf-8")
+        source.write_text(html_page(markdown, title), encoding="utf-8")
         command = [
             _browser(),
             "--headless",

@@ -18,8 +18,6 @@ Values = NDArray[Any]
 
 # A full Y denser than this is kept dense: BLAS is faster there, and memory no larger.
 _DENSE_SHARE = 0.3
-# Up to this number of entries, sorting them is cheaper than making a sparse matrix of them.
-_FEW_ENTRIES = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +47,12 @@ class ObservedEntries:
 
 
 class EntryList(NamedTuple):
-    """Entries in the order in which they were listed; `weights` is None if they are all one."""
+    """Entries in the order of their list; `weights` is None if they are all one."""
 
     rows: Index
     columns: Index
     values: Values
     weights: Values | None
-    total_weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +143,9 @@ class Labels:
         rows = indices(rows, "rows", values.size, shape[0]).astype(np.int32)
         columns = indices(columns, "columns", values.size, shape[1]).astype(np.int32)
         counts = None if weights is None else _weights(weights, values.size)
-        total = float(values.size if counts is None else counts.sum())
         kept = slice(None) if counts is None else counts > 0
         counts = None if counts is None or (counts == 1).all() else counts[kept]
-        listed = EntryList(rows[kept], columns[kept], values[kept], counts, total)
+        listed = EntryList(rows[kept], columns[kept], values[kept], counts)
         return cls((int(shape[0]), int(shape[1])), None, listed)
 
     @cached_property
@@ -157,12 +153,15 @@ class Labels:
         """The known entries in the two orders that the factored solver reads them in."""
         if self.listed is None:
             return None
-        rows, columns, values, weights, _ = self.listed
+        rows, columns, values, weights = self.listed
         order = np.lexsort((columns, rows))
-        by_row = Pattern(_pointers(rows, self.shape[0]), columns[order])
-        by_label, label_order = _transposed(by_row, self.shape)
+        ends = np.cumsum(np.bincount(rows, minlength=self.shape[0]))
+        by_row = Pattern(np.append(0, ends), columns[order])
+        places = (np.arange(order.size), by_row.indices, by_row.indptr)
+        turned = sp.csr_matrix(places, shape=self.shape).tocsc()
+        by_label = Pattern(turned.indptr.astype(np.int64), turned.indices)
         weights = None if weights is None else weights[order]
-        return ObservedEntries(by_row, by_label, label_order, values[order], weights)
+        return ObservedEntries(by_row, by_label, turned.data, values[order], weights)
 
     @property
     def is_full(self) -> bool:
@@ -177,7 +176,8 @@ class Labels:
     @property
     def total_weight(self) -> float:
         """Sum of the weights of the known entries."""
-        return float(self.n_observed) if self.listed is None else self.listed.total_weight
+        weights = None if self.listed is None else self.listed.weights
+        return float(self.n_observed if weights is None else weights.sum())
 
     @property
     def unobserved_labels(self) -> NDArray[np.int64]:
@@ -196,13 +196,12 @@ class Labels:
     def take(self, rows: Index) -> Labels:
         """Return the labels of some points, in increasing order."""
         shape = (rows.size, self.shape[1])
-        if self.entries is None:
+        if self.listed is None:
             return Labels(shape, self.complete[rows])
-        found, counts = self.entries, np.diff(self.entries.by_row.indptr)
-        chosen = np.isin(np.repeat(np.arange(self.shape[0]), counts), rows)
+        found, chosen = self.listed, np.isin(self.listed.rows, rows)
         return Labels.observed(
-            np.repeat(np.arange(rows.size), counts[rows]),
-            found.by_row.indices[chosen],
+            np.searchsorted(rows, found.rows[chosen]),
+            found.columns[chosen],
             found.values[chosen],
             shape,
             None if found.weights is None else found.weights[chosen],
@@ -227,23 +226,6 @@ def _check_size(shape: tuple[int, int]) -> None:
     """Refuse a label matrix without rows or columns."""
     if min(shape) < 1:
         raise ValueError(f"`Y` must have rows and columns, got shape {shape}.")
-
-
-def _pointers(rows: Index, n_rows: int) -> Index:
-    """Return where each row begins once the entries are sorted by row."""
-    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
-
-
-def _transposed(by_row: Pattern, shape: tuple[int, int]) -> tuple[Pattern, Index]:
-    """Return the entries sorted by label, then by row, and the order that sorts them so."""
-    columns = by_row.indices
-    if columns.size <= _FEW_ENTRIES and shape[1] <= 1 << 16:
-        order = np.argsort(columns.astype(np.uint16), kind="stable")  # a radix sort: linear time
-        rows = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(by_row.indptr))
-        return Pattern(_pointers(columns, shape[1]), rows[order]), order
-    places = np.arange(columns.size)
-    by_label = sp.csr_matrix((places, columns, by_row.indptr), shape=shape).tocsc()
-    return Pattern(by_label.indptr.astype(np.int64), by_label.indices), by_label.data
 
 
 def _weights(value: Any, size: int) -> Values:

@@ -164,10 +164,7 @@ def _parameters(model: Model) -> dict[str, Any]:
     parameters["loss"] = name = loss if isinstance(loss, str) else loss.name
     known = LOSSES.get(name)
     if type(known).__module__ != Loss.__module__ or not (isinstance(loss, str) or loss == known):
-        raise ValueError(
-            "`loss` must be one of those that come with leml_solver to be saved, got "
-            f"{loss!r}, which whoever loads the model may not have."
-        )
+        raise ValueError(f"`loss` must come with leml_solver to be saved, got {loss!r}.")
     if not isinstance(parameters["kernel"], str | None):
         raise ValueError(
             "`kernel` must be None or 'precomputed' to be saved, got a function, which loading "

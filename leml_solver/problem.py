@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import finite_array, moderate_array, one_of, positive, same_rows
-from leml_solver.labels import Labels, as_labels
+from leml_solver.labels import EntryList, Labels, as_labels
 from leml_solver.losses import LOSSES, Loss
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Problem:
         return int(self.features.shape[1]), self.n_labels
 
     @cached_property
-    def _entries(self) -> _Entries:
+    def _entries(self) -> EntryList:
         return _sorted_by_label(self.labels)
 
     @cached_property
@@ -139,7 +139,8 @@ class Problem:
     @cached_property
     def weights(self) -> Array:
         """Weight of each entry."""
-        return self._entries.weights
+        weights = self._entries.weights
+        return np.ones(self.rows.size) if weights is None else weights
 
     @cached_property
     def is_full(self) -> bool:
@@ -239,31 +240,21 @@ class Problem:
         return self.adjoint(self.weights * self.slopes(Z))
 
 
-class _Entries(NamedTuple):
-    """Known entries, sorted by label, then by point."""
-
-    rows: Index
-    columns: Index
-    values: Array
-    weights: Array
-
-
-def _sorted_by_label(labels: Labels) -> _Entries:
-    """Return all known entries, also where every label is known."""
+def _sorted_by_label(labels: Labels) -> EntryList:
+    """Return all known entries sorted by label, then by point."""
     n, L = labels.shape
     if labels.listed is None:
         Y = labels.complete.toarray() if sp.issparse(labels.complete) else labels.complete
         points, columns = np.tile(np.arange(n), L), np.repeat(np.arange(L), n)
-        return _Entries(points, columns, Y.T.ravel(), np.ones(n * L))
+        return EntryList(points, columns, Y.T.ravel(), None)
     found = labels.listed
-    # 16 bits are sorted in linear time.
-    columns = found.columns.astype(np.uint16) if L <= 1 << 16 else found.columns
-    order = np.lexsort((found.rows, columns))
-    return _Entries(
+    keys = found.columns.astype(np.uint16) if L <= 1 << 16 else found.columns  # sorted faster
+    order = np.lexsort((found.rows, keys))
+    return EntryList(
         found.rows[order].astype(np.int64),
         found.columns[order].astype(np.int64),
         found.values[order],
-        np.ones(order.size) if found.weights is None else found.weights[order],
+        None if found.weights is None else found.weights[order],
     )
 
 
