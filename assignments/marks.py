@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from assignments.collection import Handed
 from assignments.grading.results import printable
 from assignments.grading.specification import Specification
+from safe_files import write_text
 
 __all__ = ["Mark", "failed_mark", "load_mark", "mark_of", "write_marks"]
 
@@ -96,19 +98,18 @@ def _fingerprint(entry: Handed, specification: Specification, limit: float) -> s
 
 
 def write_marks(path: Path, marks: list[Mark]) -> None:
-    """Write the table aside, then move it into place."""
+    """Write the table, whole or not at all."""
     questions = sorted({name for mark in marks for name in mark.questions}, key=_in_order)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(path.name + ".part")
-    with aside.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(["submission", "assignment", "total", *questions, "remarks"])
-        for mark in marks:
-            points = [f"{mark.questions[q]:g}" if q in mark.questions else "" for q in questions]
-            remarks = " | ".join(" ".join(remark.split()) for remark in mark.remarks)
-            row = [mark.submission, mark.assignment, f"{mark.total:g}", *points, remarks]
-            table.writerow([printable(entry) for entry in row])
-    aside.replace(path)
+    text = io.StringIO(newline="")
+    table = csv.writer(text)
+    table.writerow(["submission", "assignment", "total", *questions, "remarks"])
+    for mark in marks:
+        points = [f"{mark.questions[q]:g}" if q in mark.questions else "" for q in questions]
+        remarks = " | ".join(" ".join(remark.split()) for remark in mark.remarks)
+        row = [mark.submission, mark.assignment, f"{mark.total:g}", *points, remarks]
+        table.writerow([printable(entry) for entry in row])
+    write_text(path, text.getvalue())
 
 
 def _in_order(name: str) -> tuple[int, str]:

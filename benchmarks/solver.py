@@ -24,7 +24,14 @@ import scipy.sparse as sp
 from benchmarks import shapes
 from benchmarks.peers import Direct, scipy_plain
 from leml_solver import AlternatingOptions, available_threads, fit_factors, limit_threads
-from leml_solver.algorithms import FAST, PLAIN, Counted, FeatureProblem, as_matrix, entries_of
+from leml_solver.algorithms import (
+    FAST,
+    PLAIN,
+    CountingMatrix,
+    FeatureProblem,
+    as_matrix,
+    entries_of,
+)
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES
 
@@ -252,7 +259,9 @@ def missing(args):
     W, H = _factors(shape, X.shape[1], Y.shape[1])
     for loss in ("squared", "logistic"):
         entries = entries_of(labels, LOSSES[loss], np.float32)
-        fast = FeatureProblem(Counted(as_matrix(X, np.float32)), entries, H, None, 1.0, False)
+        fast = FeatureProblem(
+            CountingMatrix(as_matrix(X, np.float32)), entries, H, None, 1.0, False
+        )
         direct = Direct(X, entries, H, 1.0)
         point = fast.at(W)
         product, C = fast.hessian(point), direct.curvature(W)
@@ -382,7 +391,7 @@ def threads(args):
     coo = Y.tocoo()
     labels = Labels.observed(coo.row, coo.col, coo.data, Y.shape)
     entries = entries_of(labels, LOSSES["logistic"], np.float32)
-    problem = FeatureProblem(Counted(as_matrix(X, np.float32)), entries, H, None, 1.0, False)
+    problem = FeatureProblem(CountingMatrix(as_matrix(X, np.float32)), entries, H, None, 1.0, False)
     product = problem.hessian(problem.at(W))
     parts = {
         "gradient": lambda: problem.gradient(problem.at(W)),

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from safe_files import written_aside
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SUFFIXES = (".md", ".pdf")
 _SECONDS = 120
@@ -42,7 +44,7 @@ def check_target(path: str | Path) -> Path:
     Raises
     ------
     ValueError
-        If the name ends in neither '.md' nor '.pdf', or its folder does not exist.
+        If the name ends in neither '.md' nor '.pdf', or its folder cannot be written to.
     FileNotFoundError
         If a PDF is asked for and no browser is installed.
     """
@@ -51,6 +53,8 @@ def check_target(path: str | Path) -> Path:
         raise ValueError(f"a document must be named *.md or *.pdf, got {str(path)!r}.")
     if not target.parent.is_dir():
         raise ValueError(f"{str(target.parent)!r} is not a folder; make it first.")
+    if not os.access(target.parent, os.W_OK):
+        raise ValueError(f"{str(target.parent)!r} cannot be written to; choose another folder.")
     if target.suffix == ".pdf":
         _browser()
     return target
@@ -59,12 +63,9 @@ def check_target(path: str | Path) -> Path:
 def write_document(markdown: str, path: str | Path, *, title: str) -> Path:
     """Write Markdown as it is or printed as PDF, by the ending of the name, and return the path."""
     target = check_target(path)
-    aside = target.with_name(f".{target.name}.part")
-    if target.suffix == ".md":
-        aside.write_text(markdown, encoding="utf-8")
-    else:
-        _print(html_page(markdown, title), aside)
-    os.replace(aside, target)
+    content = markdown.encode() if target.suffix == ".md" else _printed(markdown, title)
+    with written_aside(target) as file:
+        file.write(content)
     return target
 
 
@@ -79,11 +80,11 @@ def _browser() -> str:
     return found
 
 
-def _print(page: str, target: Path) -> None:
-    """Print an HTML page into a file, with a profile of its own that is thrown away."""
+def _printed(markdown: str, title: str) -> bytes:
+    """Return Markdown as PDF, printed with a browser profile that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
         source, printed = Path(folder, "page.html"), Path(folder, "page.pdf")
-        source.write_text(page, encoding="utf-8")
+        source.write_text(html_page(markdown, title), encoding="utf-8")
         command = [
             _browser(),
             "--headless",
@@ -101,4 +102,4 @@ def _print(page: str, target: Path) -> None:
             raise OSError(f"{command[0]} did not print the page in {_SECONDS} s.") from None
         if not printed.is_file():
             raise OSError(f"{command[0]} did not print the page: {done.stderr.strip()[-300:]}")
-        shutil.copyfile(printed, target)
+        return printed.read_bytes()

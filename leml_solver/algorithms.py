@@ -24,7 +24,7 @@ from leml_solver._factored.kernel_method import fit_kernel_factors, kernel_featu
 from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
 from leml_solver._factored.tron import TronOptions, tron
 from leml_solver._linalg.factors import Groups, balancing
-from leml_solver._linalg.matrices import Counted, DenseMatrix, as_matrix
+from leml_solver._linalg.matrices import CountingMatrix, DenseMatrix, as_matrix
 
 __all__ = [
     "AUTHORS",
@@ -33,7 +33,7 @@ __all__ = [
     "PLAIN",
     "CGOptions",
     "Compression",
-    "Counted",
+    "CountingMatrix",
     "DenseMatrix",
     "FeatureProblem",
     "FullSquared",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import finite_array, indices, moderate_array, real_input, unmasked
+from leml_solver._lazy import cached_property
 from leml_solver._linalg.threads import Rows, balanced_rows
 
 Index = NDArray[Any]
@@ -17,8 +18,6 @@ Values = NDArray[Any]
 
 # A full Y denser than this is kept dense: BLAS is faster there, and memory no larger.
 _DENSE_SHARE = 0.3
-# Up to this number of entries, sorting them is cheaper than making a sparse matrix of them.
-_FEW_ENTRIES = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,15 @@ class ObservedEntries:
     label_order: Index
     values: Values
     weights: Values | None
-    total_weight: float
+
+
+class EntryList(NamedTuple):
+    """Entries in the order of their list; `weights` is None if they are all one."""
+
+    rows: Index
+    columns: Index
+    values: Values
+    weights: Values | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +60,7 @@ class Labels:
     """An (n, L) label matrix, fully known or known at some entries.
 
     Build it with `full`, `with_missing`, `masked` or `observed`. Exactly one of `complete` (a CSR
-    matrix or an array; an entry not stored is 0) and `entries` is set.
+    matrix or an array; an entry not stored is 0) and `listed` is set.
 
     Examples
     --------
@@ -67,7 +74,7 @@ class Labels:
 
     shape: tuple[int, int]
     complete: Any = None
-    entries: ObservedEntries | None = None
+    listed: EntryList | None = None
 
     @classmethod
     def full(cls, Y: Any) -> Labels:
@@ -130,72 +137,83 @@ class Labels:
             How often each entry was observed, once if not given; entries of weight 0 are dropped.
         """
         _check_size(shape)
-        values = np.asarray(values, dtype=np.float64)
+        values = np.array(values, dtype=np.float64)
         if values.size == 0:
             raise ValueError("`Y` must have an observed entry, got none: every label is missing.")
         values = moderate_array(values, "values", 1)
         rows = indices(rows, "rows", values.size, shape[0]).astype(np.int32)
         columns = indices(columns, "columns", values.size, shape[1]).astype(np.int32)
         counts = None if weights is None else _weights(weights, values.size)
-        order = _kept_by_row(rows, columns, counts)
-        total = float(values.size if counts is None else counts.sum())
-        counts = None if counts is None or (counts == 1).all() else counts[order]
-        by_row = Pattern(_pointers(rows[order], shape[0]), columns[order])
-        by_label, label_order = _transposed(by_row, shape)
-        entries = ObservedEntries(by_row, by_label, label_order, values[order], counts, total)
-        return cls((int(shape[0]), int(shape[1])), None, entries)
+        kept = slice(None) if counts is None else counts > 0
+        counts = None if counts is None or (counts == 1).all() else counts[kept]
+        listed = EntryList(rows[kept], columns[kept], values[kept], counts)
+        return cls((int(shape[0]), int(shape[1])), None, listed)
+
+    @cached_property
+    def entries(self) -> ObservedEntries | None:
+        """The known entries in the two orders that the factored solver reads them in."""
+        if self.listed is None:
+            return None
+        rows, columns, values, weights = self.listed
+        order = np.lexsort((columns, rows))
+        ends = np.cumsum(np.bincount(rows, minlength=self.shape[0]))
+        by_row = Pattern(np.append(0, ends), columns[order])
+        places = (np.arange(order.size), by_row.indices, by_row.indptr)
+        turned = sp.csr_matrix(places, shape=self.shape).tocsc()
+        by_label = Pattern(turned.indptr.astype(np.int64), turned.indices)
+        weights = None if weights is None else weights[order]
+        return ObservedEntries(by_row, by_label, turned.data, values[order], weights)
 
     @property
     def is_full(self) -> bool:
         """Whether every entry is known."""
-        return self.entries is None
+        return self.listed is None
 
     @property
     def n_observed(self) -> int:
         """Number of known entries."""
-        return self.shape[0] * self.shape[1] if self.entries is None else self.entries.values.size
+        return self.shape[0] * self.shape[1] if self.listed is None else self.listed.values.size
 
     @property
     def total_weight(self) -> float:
         """Sum of the weights of the known entries."""
-        return float(self.n_observed) if self.entries is None else self.entries.total_weight
+        weights = None if self.listed is None else self.listed.weights
+        return float(self.n_observed if weights is None else weights.sum())
 
     @property
     def unobserved_labels(self) -> NDArray[np.int64]:
         """Labels without any known entry."""
-        if self.entries is None:
+        if self.listed is None:
             return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(np.diff(self.entries.by_label.indptr) == 0)
+        return np.flatnonzero(np.bincount(self.listed.columns, minlength=self.shape[1]) == 0)
 
     @property
     def observed_rows(self) -> NDArray[np.int64]:
         """Points with a known label."""
-        if self.entries is None:
+        if self.listed is None:
             return np.arange(self.shape[0])
-        return np.flatnonzero(np.diff(self.entries.by_row.indptr))
+        return np.flatnonzero(np.bincount(self.listed.rows))
 
     def take(self, rows: Index) -> Labels:
         """Return the labels of some points, in increasing order."""
         shape = (rows.size, self.shape[1])
-        if self.entries is None:
+        if self.listed is None:
             return Labels(shape, self.complete[rows])
-        found, counts = self.entries, np.diff(self.entries.by_row.indptr)
-        chosen = np.isin(np.repeat(np.arange(self.shape[0]), counts), rows)
+        found, chosen = self.listed, np.isin(self.listed.rows, rows)
         return Labels.observed(
-            np.repeat(np.arange(rows.size), counts[rows]),
-            found.by_row.indices[chosen],
+            np.searchsorted(rows, found.rows[chosen]),
+            found.columns[chosen],
             found.values[chosen],
             shape,
             None if found.weights is None else found.weights[chosen],
         )
 
-    def distinct_values(self) -> Values:
-        """Return the values that occur, sorted."""
-        if self.entries is not None:
-            return np.unique(self.entries.values)
+    def known_values(self) -> Values:
+        """Return the values that occur, some of them repeated."""
+        if self.listed is not None:
+            return self.listed.values
         stored = self.complete.data if sp.issparse(self.complete) else self.complete
-        zeros = np.zeros(1 if stored.size < self.n_observed else 0)
-        return np.unique(np.append(np.unique(stored), zeros))
+        return np.append(stored, np.zeros(1 if stored.size < self.n_observed else 0))
 
 
 def as_labels(Y: Any) -> Labels:
@@ -209,29 +227,6 @@ def _check_size(shape: tuple[int, int]) -> None:
     """Refuse a label matrix without rows or columns."""
     if min(shape) < 1:
         raise ValueError(f"`Y` must have rows and columns, got shape {shape}.")
-
-
-def _kept_by_row(rows: Index, columns: Index, weights: Values | None) -> Index:
-    """Return the entries of positive weight in the order of their rows, then of their columns."""
-    order = np.lexsort((columns, rows))
-    return order if weights is None else order[weights[order] > 0]
-
-
-def _pointers(rows: Index, n_rows: int) -> Index:
-    """Return where each row begins once the entries are sorted by row."""
-    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
-
-
-def _transposed(by_row: Pattern, shape: tuple[int, int]) -> tuple[Pattern, Index]:
-    """Return the entries sorted by label, then by row, and the order that sorts them so."""
-    columns = by_row.indices
-    if columns.size <= _FEW_ENTRIES and shape[1] <= 1 << 16:
-        order = np.argsort(columns.astype(np.uint16), kind="stable")  # a radix sort: linear time
-        rows = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(by_row.indptr))
-        return Pattern(_pointers(columns, shape[1]), rows[order]), order
-    places = np.arange(columns.size)
-    by_label = sp.csr_matrix((places, columns, by_row.indptr), shape=shape).tocsc()
-    return Pattern(by_label.indptr.astype(np.int64), by_label.indices), by_label.data
 
 
 def _weights(value: Any, size: int) -> Values:

@@ -26,7 +26,7 @@ from leml_solver._archives import ArchiveError, read_arrays, write_arrays
 from leml_solver._factored.certificate import FactorCertificate
 from leml_solver._factored.fit import AlternatingOptions, FitStatus
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
-from leml_solver.losses import LOSSES
+from leml_solver.losses import LOSSES, Loss
 
 __all__ = ["FORMAT_VERSION", "ModelFileError", "load_model", "save_model"]
 
@@ -82,8 +82,8 @@ def save_model(model: Model | Pipeline, path: str | os.PathLike[str]) -> None:
 
     Kept: parameters, factors, intercept, classes, names, certificate, status. Not kept: the trace,
     and of `options` the start, the callback and a `Plan` of your own. A random_state that is not a
-    number is saved as None. Losses of your own cannot be saved, since loading would have to run
-    them.
+    number is saved as None. Losses of your own cannot be saved, registered or not: a
+    file holds no program.
 
     Raises
     ------
@@ -218,8 +218,9 @@ def _parameters(model: Model) -> dict[str, Any]:
     parameters = {key: _scalar(value) for key, value in model.get_params(deep=False).items()}
     loss = parameters.get("loss", "squared")
     parameters["loss"] = name = loss if isinstance(loss, str) else loss.name
-    if LOSSES.get(name) is None or not (isinstance(loss, str) or loss == LOSSES[name]):
-        raise ValueError(f"`loss` must be one of {', '.join(LOSSES)} to be saved, got {loss!r}.")
+    known = LOSSES.get(name)
+    if type(known).__module__ != Loss.__module__ or not (isinstance(loss, str) or loss == known):
+        raise ValueError(f"`loss` must come with leml_solver to be saved, got {loss!r}.")
     if not isinstance(parameters["kernel"], str | None):
         raise ValueError(
             "`kernel` must be None or 'precomputed' to be saved, got a function, which loading "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from argument_checks import finite_array, moderate_array, one_of, positive, real_input, same_rows
 from leml_solver._lazy import cached_property
-from leml_solver.labels import Labels, as_labels
+from leml_solver.labels import EntryList, Labels, as_labels
 from leml_solver.losses import LOSSES, Loss
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Problem:
         features = _checked_features(self.features)
         same_rows(features, labels)
         if loss.binary:
-            loss.encode(labels.distinct_values())  # raises the loss's own error
+            loss.encode(labels.known_values())  # raises the loss's own error
         per_point = self.labels_per_point
         if per_point is None:
             per_point = labels.total_weight / labels.shape[0]
@@ -107,26 +107,26 @@ class Problem:
         dense = self.features.toarray() if sp.issparse(self.features) else self.features
         return np.ascontiguousarray(dense, dtype=np.float64)
 
-    @property
+    @cached_property
     def n_labels(self) -> int:
         """L."""
         return self.labels.shape[1]
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Return (d, L), the shape of Z."""
         return int(self.features.shape[1]), self.n_labels
 
     @cached_property
-    def _entries(self) -> _Entries:
+    def _entries(self) -> EntryList:
         return _sorted_by_label(self.labels)
 
-    @property
+    @cached_property
     def rows(self) -> Index:
         """Point of each entry; entries are sorted by label, then by point."""
         return self._entries.rows
 
-    @property
+    @cached_property
     def columns(self) -> Index:
         """Label of each entry."""
         return self._entries.columns
@@ -136,10 +136,11 @@ class Problem:
         """Label value of each entry, as the loss needs it."""
         return self.loss.encode(self._entries.values)
 
-    @property
+    @cached_property
     def weights(self) -> Array:
         """Weight of each entry."""
-        return self._entries.weights
+        weights = self._entries.weights
+        return np.ones(self.rows.size) if weights is None else weights
 
     @cached_property
     def is_full(self) -> bool:
@@ -239,28 +240,21 @@ class Problem:
         return self.adjoint(self.weights * self.slopes(Z))
 
 
-class _Entries(NamedTuple):
-    """Known entries, sorted by label, then by point."""
-
-    rows: Index
-    columns: Index
-    values: Array
-    weights: Array
-
-
-def _sorted_by_label(labels: Labels) -> _Entries:
-    """Return all known entries, also where every label is known."""
+def _sorted_by_label(labels: Labels) -> EntryList:
+    """Return all known entries sorted by label, then by point."""
     n, L = labels.shape
-    if labels.entries is None:
+    if labels.listed is None:
         Y = labels.complete.toarray() if sp.issparse(labels.complete) else labels.complete
         points, columns = np.tile(np.arange(n), L), np.repeat(np.arange(L), n)
-        return _Entries(points, columns, Y.T.ravel(), np.ones(n * L))
-    found, order = labels.entries, labels.entries.label_order
-    return _Entries(
-        found.by_label.indices.astype(np.int64),
-        np.repeat(np.arange(L), np.diff(found.by_label.indptr)),
+        return EntryList(points, columns, Y.T.ravel(), None)
+    found = labels.listed
+    keys = found.columns.astype(np.uint16) if L <= 1 << 16 else found.columns  # sorted faster
+    order = np.lexsort((found.rows, keys))
+    return EntryList(
+        found.rows[order].astype(np.int64),
+        found.columns[order].astype(np.int64),
         found.values[order],
-        np.ones(order.size) if found.weights is None else found.weights[order],
+        None if found.weights is None else found.weights[order],
     )
 
 

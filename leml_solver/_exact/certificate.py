@@ -107,10 +107,10 @@ def _largest(bound: Callable[[float], float], low: float, high: float) -> float:
 
 def _vertex(t: tuple[float, float, float], q: tuple[float, ...]) -> float:
     """Return where the parabola through three equidistant points is largest, within them."""
-    bend = q[0] - 2 * q[1] + q[2]
-    if not bend < 0:
+    second_difference = q[0] - 2 * q[1] + q[2]
+    if not second_difference < 0:
         return t[0] if q[0] > q[2] else t[2]
-    shift = 0.25 * (q[0] - q[2]) / bend * (t[2] - t[0])
+    shift = 0.25 * (q[0] - q[2]) / second_difference * (t[2] - t[0])
     return min(max(t[1] + shift, t[0]), t[2])
 
 

@@ -1,4 +1,4 @@
-r"""Where the projection P onto a ball is differentiable, and how it bends there.
+r"""Where the projection P onto a ball is differentiable, and how it is curved there.
 
 The derivative of P at Y is symmetric with eigenvalues theta in [0, 1]. A face holds P(Y), an
 orthonormal frame of the tangent space (theta > 0) and C = (1 - theta) / theta on it. Inside the
@@ -41,7 +41,7 @@ class Face(Protocol):
     def embed(self, T: Array) -> Array:
         """Return the (d, L) matrix with tangent coordinates T."""
 
-    def bend(self, T: Array) -> Array:
+    def apply_curvature(self, T: Array) -> Array:
         """Return C T."""
 
     def solve(self, hessian: Hessian, step: float, ridge: float, right: Array) -> Array | None:
@@ -69,7 +69,7 @@ class Round:
         """Return T."""
         return T
 
-    def bend(self, T: Array) -> Array:
+    def apply_curvature(self, T: Array) -> Array:
         """Return (|Y| / radius - 1) T."""
         return self.excess * T
 
@@ -115,7 +115,7 @@ class LowRank:
         upper = self.U[:, :k] @ (T[:k] @ self.Vt)
         return np.asarray(upper + (self.U[:, k:] @ T[k:, :k]) @ self.Vt[:k])
 
-    def bend(self, T: Array) -> Array:
+    def apply_curvature(self, T: Array) -> Array:
         """Return a * T + b * T^T."""
         m = min(T.shape)
         out = self.same * T
@@ -129,7 +129,7 @@ class LowRank:
         if size > _LARGEST_SYSTEM or L * d * d > _LARGEST_BLOCKS:
             return None
         index = self._coordinates()
-        system = step * self._hessian_matrix(hessian.grams()) + self._bend_matrix(index)
+        system = step * self._hessian_matrix(hessian.grams()) + self._curvature_matrix(index)
         system[np.arange(size), np.arange(size)] += ridge * (1 + np.abs(system).max())
         identity = np.zeros_like(right)
         identity[np.arange(k), np.arange(k)] = 1
@@ -147,7 +147,7 @@ class LowRank:
         every = np.arange(d * L).reshape(d, L)
         return np.concatenate([every[:k].ravel(), every[k:, :k].ravel()])
 
-    def _bend_matrix(self, index: NDArray[np.int64]) -> Array:
+    def _curvature_matrix(self, index: NDArray[np.int64]) -> Array:
         """Return C as a matrix."""
         (d, L), m = self.Z.shape, min(self.Z.shape)
         matrix = np.diag(self.same.ravel()[index])

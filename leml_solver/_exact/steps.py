@@ -56,10 +56,10 @@ def newton_step(face: Face, hessian: Hessian, phi: Array, step: float) -> Array:
     if T is None:
 
         def product(T: Array) -> Array:
-            return face.bend(T) + step * face.tangent(hessian.apply(face.embed(T)))
+            return face.apply_curvature(T) + step * face.tangent(hessian.apply(face.embed(T)))
 
         space = Whole()
         run = ConjugateGradient(Product(product, space), right, space, tol=_ACCURACY)
         T = run.run(_MAX_PRODUCTS).solution
     rest = -phi - step * hessian.apply(face.embed(T))
-    return face.embed(T + face.bend(T)) + rest - face.embed(face.tangent(rest))
+    return face.embed(T + face.apply_curvature(T)) + rest - face.embed(face.tangent(rest))

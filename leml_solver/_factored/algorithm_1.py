@@ -18,7 +18,7 @@ from leml_solver._factored.plan import Plan
 from leml_solver._factored.tron import Smooth, tron
 from leml_solver._linalg.conjugate_gradient import Numbers
 from leml_solver._linalg.factors import Groups, balancing, column_inner, eigenvectors, gram
-from leml_solver._linalg.matrices import Counted, Factor
+from leml_solver._linalg.matrices import CountingMatrix, Factor
 from leml_solver._linalg.threads import matmul
 
 Array = NDArray[np.float64]
@@ -39,7 +39,7 @@ class FeatureProblem:
     Paper: Equation (7).
     """
 
-    features: Counted
+    features: CountingMatrix
     entries: Entries
     H: Factor
     offset: Factor | None
@@ -70,9 +70,9 @@ class FeatureProblem:
 
         def product(S: Factor) -> Factor:
             image = self.features.times(S)
-            bent = self.features.adjoint(self.entries.rows_product(C, image, self.H))
-            bent += S.dtype.type(self.penalty) * S
-            return bent
+            total = self.features.adjoint(self.entries.rows_product(C, image, self.H))
+            total += S.dtype.type(self.penalty) * S
+            return total
 
         return product
 
@@ -137,7 +137,7 @@ class GeneralLoss:
 
     def __init__(
         self,
-        features: Counted,
+        features: CountingMatrix,
         entries: Entries,
         penalty: float,
         plan: Plan,
@@ -161,11 +161,11 @@ class GeneralLoss:
         """Go back to what `snapshot` returned."""
         self.W, self.H, self.b = saved
 
-    def pull(self, V: Factor) -> Factor:
+    def residual_times(self, V: Factor) -> Factor:
         """Return D V, D the derivatives of the loss at Z = 0 with opposite sign."""
         return -self.entries.rows(self._first_slopes(V.dtype), V)
 
-    def push(self, U: Factor) -> Factor:
+    def residual_adjoint(self, U: Factor) -> Factor:
         """Return D^T U."""
         return -self.entries.columns(self._first_slopes(U.dtype), U)
 

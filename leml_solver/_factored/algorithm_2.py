@@ -31,7 +31,7 @@ from leml_solver._linalg.factors import (
     gram,
     solve_ridge,
 )
-from leml_solver._linalg.matrices import Counted, Factor, Matrix
+from leml_solver._linalg.matrices import CountingMatrix, Factor, Matrix
 from leml_solver._linalg.threads import matmul
 
 Array = NDArray[np.float64]
@@ -62,7 +62,7 @@ class FullSquared:
     """The iterate (W, H) for squared loss, full labels, and A = X W, centred for an intercept."""
 
     def __init__(
-        self, features: Counted, Y: Matrix, penalty: float, plan: Plan, intercept: bool
+        self, features: CountingMatrix, Y: Matrix, penalty: float, plan: Plan, intercept: bool
     ) -> None:
         self.features, self.Y, self.penalty, self.plan = features, Y, penalty, plan
         self.intercept = intercept
@@ -81,11 +81,11 @@ class FullSquared:
         """Go back to factors that `snapshot` returned."""
         self.W, self.H = saved
 
-    def pull(self, V: Factor) -> Factor:
+    def residual_times(self, V: Factor) -> Factor:
         """Return Y V (Y centred for an intercept)."""
         return self.centred(self.Y.times(V))
 
-    def push(self, U: Factor) -> Factor:
+    def residual_adjoint(self, U: Factor) -> Factor:
         """Return Y^T U (Y centred for an intercept)."""
         return self.Y.adjoint(self.centred(U))
 
@@ -299,9 +299,9 @@ class _SquaredProblem:
 
     def _adjoint(self, image: Factor, W: Factor) -> Factor:
         """Return X^T image + penalty W."""
-        bent = self.iterate.features.adjoint(image)
-        bent += W.dtype.type(self.iterate.penalty) * W
-        return bent
+        total = self.iterate.features.adjoint(image)
+        total += W.dtype.type(self.iterate.penalty) * W
+        return total
 
 
 class _ColumnForm:
@@ -313,7 +313,7 @@ class _ColumnForm:
     def __init__(self, iterate: FullSquared, at: _Columns, curvature: Numbers) -> None:
         self.iterate, self.at, self.curvature = iterate, at, curvature
 
-    def bend(self, direction: Factor) -> Numbers:
+    def curvature_along(self, direction: Factor) -> Numbers:
         """Return curvature |X P|^2 + penalty |P|^2 of each column."""
         self.direction = direction
         self.image = self.iterate.centred(self.iterate.features.times(direction))

@@ -27,8 +27,8 @@ class CGOptions:
         `TOGETHER` is Algorithm 3 as printed; the others run one Algorithm 3 per column or row.
     """
 
-    steps: int = 20
-    tol: float = 1e-3
+    steps: int
+    tol: float
     groups: Groups = Groups.TOGETHER
 
 

@@ -23,7 +23,7 @@ from leml_solver._factored.certificate import FactorCertificate, certify_factors
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
 from leml_solver._linalg.factors import balancing, column_inner
-from leml_solver._linalg.matrices import Counted, Factor, as_matrix
+from leml_solver._linalg.matrices import CountingMatrix, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
 from leml_solver.losses import LOSSES, Loss, Squared
 from leml_solver.problem import Problem
@@ -230,8 +230,8 @@ class _Iterate(Protocol):
     H: Factor
 
     def start(self, W: Factor, H: Factor) -> None: ...
-    def pull(self, V: Factor) -> Factor: ...
-    def push(self, U: Factor) -> Factor: ...
+    def residual_times(self, V: Factor) -> Factor: ...
+    def residual_adjoint(self, U: Factor) -> Factor: ...
     def loss(self) -> float: ...
     def offset(self) -> Array | None: ...
     def update_W(self) -> None: ...
@@ -356,7 +356,7 @@ class _Fit:
         self.options = AlternatingOptions() if options is None else options
         self.problem, self.began = problem.astype(self.options.dtype), began
         self.rank, self.penalty = positive_integer(rank, "rank"), positive(penalty, "penalty")
-        self.features = Counted(self.problem.matrix, self.rank)
+        self.features = CountingMatrix(self.problem.matrix, self.rank)
         self.iterate = self._iterate()
 
     def _iterate(self) -> _Iterate:
@@ -398,7 +398,7 @@ class _Fit:
         if self.options.start == "svd":
             W, H = self._gradient_start(W, H)
             if isinstance(self.iterate, GeneralLoss):
-                W = _calmed(self.iterate, W, H)
+                W = _shrunk_start(self.iterate, W, H)
         if self.options.warm_start_rows is not None:
             W, H = self._warmed(W, H, self.options.warm_start_rows, rng)
         self.iterate.start(W, H)
@@ -429,10 +429,10 @@ class _Fit:
 
     def _gradient_start(self, W: Factor, H: Factor) -> tuple[Factor, Factor]:
         """Return factors that span (nearly) the first singular vectors of the gradient at zero."""
-        sketch = self.iterate.push(self.features.times(W))
+        sketch = self.iterate.residual_adjoint(self.features.times(W))
         rank = min(H.shape)
         H[:, :rank] = np.linalg.qr(sketch[:, :rank])[0]
-        W = self.features.adjoint(self.iterate.pull(H))
+        W = self.features.adjoint(self.iterate.residual_times(H))
         size = float(np.sqrt(column_inner(W, W).sum()))
         return (W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W), H
 
@@ -497,7 +497,7 @@ class _Fit:
         return time.perf_counter() - self.began
 
 
-def _calmed(iterate: GeneralLoss, W: Factor, H: Factor) -> Factor:
+def _shrunk_start(iterate: GeneralLoss, W: Factor, H: Factor) -> Factor:
     """Return W scaled down until the start is no worse than Z = 0.
 
     The gradient gives the direction, not the length: with unscaled features, the scores of a start

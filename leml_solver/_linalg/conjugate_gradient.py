@@ -50,7 +50,7 @@ class Whole:
 class QuadraticForm(Protocol):
     """A symmetric positive semidefinite operator M, evaluated at one direction after another."""
 
-    def bend(self, direction: Factor) -> Numbers:
+    def curvature_along(self, direction: Factor) -> Numbers:
         """Return <P, M P> of each group for the direction P."""
 
     def advance(self, alpha: Numbers, residual: Factor | None) -> None:
@@ -63,7 +63,7 @@ class Product:
     def __init__(self, product: Callable[[Factor], Factor], space: Space) -> None:
         self.product, self.space = product, space
 
-    def bend(self, direction: Factor) -> Numbers:
+    def curvature_along(self, direction: Factor) -> Numbers:
         """Return <P, M P> of each group."""
         self.image = self.product(direction)
         return self.space.inner(direction, self.image)
@@ -90,7 +90,7 @@ class ConjugateGradient:
     preconditioner : (r, k) array, optional
         Reciprocals of the diagonal of M, entry by entry.
     solution : (r, k) array, optional
-        The array to which steps are added, in place; zeros if not given.
+        The array to which steps are added, in place; zeros if not given. Not with a radius.
     radius : Numbers, optional
         A group is closed where S leaves the ball of this radius, in the norm of the
         preconditioned variable; a radius of zero closes it at once.
@@ -116,6 +116,8 @@ class ConjugateGradient:
         solution: Factor | None = None,
         radius: Numbers | None = None,
     ) -> None:
+        if solution is not None and radius is not None:
+            raise ValueError("`radius` must be None with a `solution`: the ball is around S = 0.")
         self.form, self.residual, self.space = form, residual, space
         self.preconditioner, self.radius = preconditioner, radius
         self.solution = np.zeros_like(residual) if solution is None else solution
@@ -141,14 +143,14 @@ class ConjugateGradient:
             self.step(last=step + 1 == steps)
         return self
 
-    def step(self, *, last: bool = False) -> None:
+    def step(self, *, last: bool) -> None:
         """Take a step in each open group; after the last one only `solution` is up to date."""
-        bending = self.form.bend(self.direction)
-        self.open &= bending > 0
-        alpha = np.where(self.open, ratio(self.energy, bending), 0.0)
+        curvature = self.form.curvature_along(self.direction)
+        self.open &= curvature > 0
+        alpha = np.where(self.open, ratio(self.energy, curvature), 0.0)
         if self.radius is not None:
             alpha = self._stay_inside(alpha, self.radius)
-        self.decrease += alpha * (self.energy - 0.5 * alpha * bending)
+        self.decrease += alpha * (self.energy - 0.5 * alpha * curvature)
         self.space.add_scaled(self.solution, alpha, self.direction)
         self.form.advance(alpha, None if last else self.residual)
         if not last:

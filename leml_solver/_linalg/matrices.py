@@ -258,7 +258,7 @@ def _aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Factor:
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-class Counted:
+class CountingMatrix:
     """The feature matrix X, counting products with it (a product has `rank` columns)."""
 
     def __init__(self, matrix: Matrix, rank: int = 1) -> None:

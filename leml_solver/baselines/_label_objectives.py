@@ -113,6 +113,6 @@ def newton_directions(model: Model, accuracy: Array) -> Array:
             run = run.columns(open_, Product(model.product, Groups.COLUMNS))
         if not where.size:
             break
-        run.step()
+        run.step(last=False)
     found[:, where] = run.solution
     return found

@@ -13,6 +13,7 @@ import seaborn
 from matplotlib.figure import Figure
 
 from leml_theory.bounds.bound import Line
+from safe_files import written_aside
 
 DPI = 150
 GREY = "0.6"
@@ -117,8 +118,7 @@ def save_figure(figure: Figure, folder: str | Path, name: str) -> list[Path]:
 
 
 def _write(figure: Figure, path: Path, metadata: dict[str, None]) -> Path:
-    """Write one file aside and move it, so that a killed run leaves no half picture."""
-    aside = path.with_name(f".{path.name}.part")
-    with picture_style():
-        figure.savefig(aside, format=path.suffix[1:], dpi=DPI, metadata=metadata)
-    return aside.replace(path)
+    """Write one file; a killed run leaves no half picture."""
+    with picture_style(), written_aside(path) as file:
+        figure.savefig(file, format=path.suffix[1:], dpi=DPI, metadata=metadata)
+    return path

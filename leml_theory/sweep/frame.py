@@ -1,8 +1,8 @@
 """The results frame: one row per cell and quantity, with every bound and its validity.
 
 The column `prediction` says of `predicted` whether it is 'sharp', within 3 % at this size, or a
-'limit' that larger sizes tend to; it is empty where nothing is predicted, and `unpredicted` may
-say why.
+'limit' that larger sizes tend to; it is empty where nothing is predicted, and `unpredicted`
+says why.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ def _row(experiment: str, planned: Planned, result: Row) -> Row:
         if name in row:
             row[name] = row[name] * planned.radius
     row.setdefault("prediction", prediction_kind(row))
+    if not row["prediction"]:
+        row.setdefault("unpredicted", "no formula for this quantity of such labels is known")
     bounds = _bounds(row)
     for name, bound in bounds.items():
         row[name] = bound.value if math.isfinite(bound.value) else math.nan

@@ -39,7 +39,7 @@ PRINTED_OPTIONS = AlternatingOptions(
     method="authors", order="WH", start="uniform", max_iter=5, tol=0, certify=False
 )
 # The penalties of the printed rows, in the scaling of our losses: the squared loss there is without
-# its 1/2. With missing labels a hundred times that comes nearest to print.
+# its 1/2. With missing labels a hundred times that comes nearest to print for the squared loss.
 _PRINTED_PENALTY = {"squared": 0.05, "logistic": 0.1, "squared_hinge": 0.1}
 _MISSING_FACTOR = 100.0
 # Penalty 1 beside losses of which the squared one is without its 1/2 comes nearest to print.

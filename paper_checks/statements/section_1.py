@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from leml_solver import Labels, Squared
-from leml_solver.algorithms import Counted, FeatureProblem, entries_of
+from leml_solver.algorithms import CountingMatrix, FeatureProblem, entries_of
 from leml_theory.measurements.planted import worst_planted
 from paper_checks import printed
 from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
@@ -107,7 +107,7 @@ def measured_gain(per_point: int, nonzeros: int, effort: Effort) -> float:
     features = tally(X.toarray())
     H = effort.rng.standard_normal((n_labels, k))
     entries = entries_of(labels, Squared(), np.float64)
-    problem = FeatureProblem(Counted(features), entries, H, None, 1.0, precondition=False)
+    problem = FeatureProblem(CountingMatrix(features), entries, H, None, 1.0, precondition=False)
     problem.gradient(problem.at(effort.rng.standard_normal((d, k))))
     direct = 2 * np.diff(X.indptr)[rows].sum() * k  # once to predict, once to sum up
     return float(direct / (sum(features.done) + 2 * rows.size * k))

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from leml_solver.algorithms import Counted, DenseMatrix, FullSquared
+from leml_solver.algorithms import CountingMatrix, DenseMatrix, FullSquared
 from paper_checks import printed
 from paper_checks.checking import EXACT, Effort, Kind, Outcome, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
@@ -169,7 +169,7 @@ def operations(world: FactorWorld) -> Operations:
     """Count the multiplications with X in the solver; two passes over the entries are added."""
     (d, k), seen = world.W.shape, int(world.seen.sum())
     X = tally(world.X)
-    problem = replace(world.feature_problem, features=Counted(X))
+    problem = replace(world.feature_problem, features=CountingMatrix(X))
     others = (2 * seen + d) * k  # predictions or b_i . h_j, then D H or U H; and the penalty
     point = problem.at(world.W)
     problem.gradient(point)
@@ -298,7 +298,7 @@ def step_operations(X: Array, Y: Array, k: int, rng: np.random.Generator) -> flo
     (n, d), n_labels = X.shape, Y.shape[1]
     features, labels = tally(X), tally(Y)
     one_step = replace(THOROUGH, cg_steps=1)
-    iterate = FullSquared(Counted(features), labels, 1.0, one_step, False)
+    iterate = FullSquared(CountingMatrix(features), labels, 1.0, one_step, False)
     iterate.start(rng.standard_normal((d, k)), rng.standard_normal((n_labels, k)))
     features.done.clear()
     iterate.update_W()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leml_solver import LOSSES
 from leml_solver.algorithms import (
-    Counted,
+    CountingMatrix,
     FullSquared,
     GeneralLoss,
     GeneralOptions,
@@ -288,7 +288,7 @@ def algorithm_2_solves_the_W_problem(effort: Effort) -> Outcome:
     """The solver's Algorithm 2 ends at the solution of the dk x dk system written out."""
     world = _full(effort)
     iterate = FullSquared(
-        Counted(as_matrix(world.X)), as_matrix(world.Y), world.penalty, THOROUGH, False
+        CountingMatrix(as_matrix(world.X)), as_matrix(world.Y), world.penalty, THOROUGH, False
     )
     iterate.start(world.W.copy(), world.H.copy())
     iterate.update_W()

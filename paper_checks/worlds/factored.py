@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from leml_solver import Labels, Loss, Squared
 from leml_solver.algorithms import (
-    Counted,
+    CountingMatrix,
     FeatureProblem,
     FullSquared,
     LabelProblem,
@@ -50,7 +50,7 @@ class FactorWorld:
     def feature_problem(self) -> FeatureProblem:
         """The W-problem of the solver."""
         entries = entries_of(self.labels, self.loss, np.float64)
-        features = Counted(as_matrix(self.X))
+        features = CountingMatrix(as_matrix(self.X))
         return FeatureProblem(features, entries, self.H, None, self.penalty, precondition=False)
 
     @cached_property
@@ -107,7 +107,7 @@ def factor_world(
 
 def alternation(X: Array, Y: Array, penalty: float, W: Array) -> FullSquared:
     """Return alternating minimisation for squared loss and full labels, about to start from W."""
-    iterate = FullSquared(Counted(as_matrix(X)), as_matrix(Y), penalty, EXACT, False)
+    iterate = FullSquared(CountingMatrix(as_matrix(X)), as_matrix(Y), penalty, EXACT, False)
     iterate.start(W, np.zeros((Y.shape[1], W.shape[1])))
     return iterate
 

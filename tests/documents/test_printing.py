@@ -42,6 +42,18 @@ def test_targets_that_cannot_be_written_are_refused(tmp_path, name, message):
         check_target(tmp_path / name)
 
 
+def test_a_folder_that_cannot_be_written_to_is_refused_beforehand(tmp_path, monkeypatch):
+    monkeypatch.setattr("documents.printing.os.access", lambda folder, _: folder != tmp_path)
+    with pytest.raises(ValueError, match="cannot be written to; choose another folder"):
+        check_target(tmp_path / "a.md")
+
+
+def test_the_file_aside_of_another_run_is_left_alone(tmp_path):
+    (tmp_path / ".a.md.part").write_text("of another run")
+    write_document("text", tmp_path / "a.md", title="Title")
+    assert (tmp_path / ".a.md.part").read_text() == "of another run"
+
+
 def test_without_a_browser_a_pdf_is_refused_with_the_remedy(tmp_path, monkeypatch):
     monkeypatch.setattr("documents.printing.shutil.which", lambda name: None)
     with pytest.raises(FileNotFoundError, match=r"install one, or write a file named \*\.md"):

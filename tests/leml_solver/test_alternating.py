@@ -287,6 +287,8 @@ def test_rounding_ends_a_fit_that_cannot_fall_further():
     )
     objectives = [point.objective for point in result.trace]
     assert all(after <= before for before, after in pairwise(objectives))
+    assert result.status is FitStatus.ROUNDING_LIMIT
+    assert result.iterations < 5000
 
 
 def test_a_rank_above_both_sides_works():

@@ -67,7 +67,7 @@ def test_the_projection_bends_as_the_face_says(ball, shape):
     T = face.tangent(D)
     # Central differences: h^2 times third derivatives, and rounding of size 1e-16 / h.
     np.testing.assert_allclose(face.embed(T), D, atol=1e-7)
-    np.testing.assert_allclose(T + face.bend(T), face.tangent(E), atol=1e-6)
+    np.testing.assert_allclose(T + face.apply_curvature(T), face.tangent(E), atol=1e-6)
 
 
 @pytest.mark.parametrize("radius", [0.5, 3.0])
@@ -89,7 +89,7 @@ def quadratic(shape, blocks, seed=1):
 def image(face, model, step, T):
     """(C + step * Hessian) T in tangent coordinates."""
     curved = np.ascontiguousarray(model.apply(face.embed(T)))
-    return face.bend(T) + step * face.tangent(curved)
+    return face.apply_curvature(T) + step * face.tangent(curved)
 
 
 def largest_number(face, model, step, shape):
@@ -105,7 +105,7 @@ def largest_number(face, model, step, shape):
             T = np.zeros(shape)
             T[i, j] = 1.0
             rotated = face.U.T @ model.apply(face.U @ T @ face.Vt) @ face.Vt.T
-            column = face.bend(T) + step * rotated
+            column = face.apply_curvature(T) + step * rotated
             column[k:, k:] = 0
             best = max(best, np.abs(column).max())
     return best

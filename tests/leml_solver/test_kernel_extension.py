@@ -101,5 +101,32 @@ def test_a_gram_matrix_may_be_asymmetric_by_rounding_only():
         kernel_features(K)
 
 
+@pytest.mark.parametrize(("below", "allowed"), [(3e-8, True), (5e-8, False)])
+def test_eigenvalues_may_be_negative_by_rounding_only(below, allowed):
+    """The limit is 1e-8 of the largest eigenvalue, 4, or of the largest entry, 1."""
+    mean = np.full((4, 4), 0.25)
+    K = 4 * mean - below * (np.eye(4) - mean)
+    if allowed:
+        assert kernel_features(K)[0].shape == (4, 1)
+        return
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        kernel_features(K)
+
+
+def test_the_limits_grow_with_the_kernel():
+    K = 1e3 * np.array([[1.0, 0.5], [0.5, 1.0]])
+    K[0, 1] += 0.5e-5
+    assert kernel_features(K)[0].shape == (2, 2)
+    assert kernel_features(np.diag([1e3, -0.5e-5]))[0].shape == (2, 1)
+
+
+def test_eigenvalues_of_the_size_of_rounding_are_dropped():
+    """Below n eps of the largest one: here 2 eps, and eigenvalues of a diagonal are exact."""
+    eps = np.finfo(np.float64).eps
+    for size in (1.0, 1e3):
+        assert kernel_features(size * np.diag([1.0, 3 * eps]))[0].shape == (2, 2)
+        assert kernel_features(size * np.diag([1.0, 1.5 * eps]))[0].shape == (2, 1)
+
+
 def test_a_kernel_of_zeros_has_no_features():
     assert kernel_features(np.zeros((2, 2)))[0].shape == (2, 0)

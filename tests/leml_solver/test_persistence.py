@@ -27,7 +27,7 @@ from sklearn.preprocessing import (
 from leml_solver._archives import read_arrays, write_arrays
 from leml_solver._factored.fit import AlternatingOptions
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
-from leml_solver.losses import Logistic, Squared
+from leml_solver.losses import LOSSES, Logistic, Squared
 from leml_solver.persistence import ModelFileError, load_model, save_model
 
 RNG = np.random.default_rng(0)
@@ -197,7 +197,7 @@ def test_a_sound_checksum_over_parts_that_do_not_fit(tmp_path, content, monkeypa
             load_model(rewritten(tmp_path, content, **changes))
 
 
-def test_what_cannot_be_saved(tmp_path):
+def test_what_cannot_be_saved(tmp_path, monkeypatch):
     class Own(Squared):
         pass
 
@@ -205,8 +205,11 @@ def test_what_cannot_be_saved(tmp_path):
         save_model(LEMLClassifier(), tmp_path / "model")
     with pytest.raises(ValueError, match="must be one of LEMLClassifier"):
         save_model(object(), tmp_path / "model")
-    with pytest.raises(ValueError, match="`loss` must be one of"):
+    with pytest.raises(ValueError, match="`loss` must come with leml_solver"):
         save_model(fitted(loss=Own()), tmp_path / "model")
+    monkeypatch.setitem(LOSSES, "own", Own())
+    with pytest.raises(ValueError, match="must come with leml_solver to be saved, got 'own'"):
+        save_model(fitted(loss="own"), tmp_path / "model")
     with pytest.raises(ValueError, match="`kernel` must be None"):
         save_model(fitted(kernel=lambda A, B: A @ B.T), tmp_path / "model")
     assert not list(tmp_path.iterdir())

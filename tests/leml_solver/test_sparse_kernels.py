@@ -1,8 +1,11 @@
 """The compiled products agree with numpy for every shape that takes another path through them."""
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._linalg.matrices import SparseMatrix, Tiles, as_matrix
@@ -12,6 +15,7 @@ from leml_solver._linalg.threads import (
     even_rows,
     limit_threads,
     matmul,
+    one_blas_thread,
     parallel_map,
     thread_count,
 )
@@ -118,7 +122,25 @@ def test_shares_cover_the_rows_and_balance_entries(count):
         assert shares == [(0, 1), (1, 5)]
 
 
-def test_threads_follow_the_limit_and():
+def _blas_threads():
+    return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+
+
+def test_blas_has_one_thread_within_and_what_it_had_after():
+    with threadpool_limits(limits=2, user_api="blas"):
+        with one_blas_thread():
+            assert _blas_threads() == {1}
+        assert _blas_threads() == {2}
+
+
+def test_threads_are_limited_before_numba_is_loaded(monkeypatch):
+    monkeypatch.delitem(sys.modules, "numba")
+    with limit_threads(1):
+        assert thread_count() == 1
+        assert _blas_threads() == {1}
+
+
+def test_threads_follow_the_limit_and_share_the_work():
     with limit_threads(2):
         assert thread_count() == 2
         assert parallel_map(lambda part: part + 1, [1, 2, 3]) == [2, 3, 4]

@@ -73,6 +73,8 @@ def assert_conforms(frame):
     # A number or the reason why there is none: never infinity, never silence.
     known = frame[frame["predicted"].notna()]
     assert np.isfinite(known["predicted"]).all()
+    silent = frame[frame["predicted"].isna() & ~frame["unpredicted"].fillna("").astype(bool)]
+    assert silent.empty, silent[columns].to_string()
 
 
 def test_a_sample_of_all_combinations_conforms():

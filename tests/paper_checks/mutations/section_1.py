@@ -11,7 +11,9 @@ MUTATIONS = {
     "F2": [
         Mutation("gain d", ".predicted_gain", lambda _: lambda s, d: d),
         Mutation(
-            "twice the products", "leml_solver._linalg.matrices.Counted.times", doubled_products
+            "twice the products",
+            "leml_solver._linalg.matrices.CountingMatrix.times",
+            doubled_products,
         ),
     ],
     "F3": [

@@ -43,14 +43,18 @@ MUTATIONS = {
     ],
     "A15": [
         Mutation(
-            "twice the products", "leml_solver._linalg.matrices.Counted.adjoint", doubled_products
+            "twice the products",
+            "leml_solver._linalg.matrices.CountingMatrix.adjoint",
+            doubled_products,
         ),
         Mutation("smaller constant", ".CONSTANT", constant(1.5)),
     ],
     "A15.1": [
         Mutation("without L", ".printed_cost_with_labels", lambda _: lambda found, _: found.unit),
         Mutation(
-            "twice the products", "leml_solver._linalg.matrices.Counted.adjoint", doubled_products
+            "twice the products",
+            "leml_solver._linalg.matrices.CountingMatrix.adjoint",
+            doubled_products,
         ),
     ],
     "A15.2": [
