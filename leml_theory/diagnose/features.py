@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from argument_checks import generator
 from leml_theory.bounds import (
     BoundValue,
-    FailedAssumption,
     Setting,
     best_bound,
     complexity_bounds,
@@ -63,7 +62,7 @@ class FeatureFacts:
     @property
     def moments(self) -> Moments:
         """Moments of the rows."""
-        return self.setting.moments
+        return self.setting.feature_moments
 
     @property
     def top_share(self) -> float:
@@ -110,16 +109,9 @@ class FeatureFacts:
     def bounds(self) -> dict[str, BoundValue]:
         """Every bound on the trace ball's average, valid or with the reasons why not.
 
-        None of them allows points that count more than others, as points with more labels do.
+        Where points show different numbers of labels, it holds if these do not depend on x.
         """
-        made, setting = complexity_bounds(self.setting), self.setting
-        if setting.fixed_labels:
-            return made
-        why = FailedAssumption(
-            "needs the same number of observed labels at every point",
-            f"it differs, {setting.labels_per_point:.4g} on average",
-        )
-        return {name: replace(b, failures=(*b.failures, why)) for name, b in made.items()}
+        return complexity_bounds(self.setting)
 
     @property
     def points_needed(self) -> float:
@@ -191,14 +183,16 @@ def _setting(
     top = min(max(points.top_eigenvalue(rng), second / d), second)
     radius = max(points.radius(), math.sqrt(second))
     centred = mean_share * n <= _largest_mean(top / second)
+    moments = Moments(second, top, radius**2, radius, centred)
+    numbers = labels.numbers
     return Setting(
         n=n,
         n_features=d,
         n_labels=labels.shape[1],
         labels_per_point=facts.labels_per_point,
         probability_range=(low, max(high, label_share)),
-        moments=Moments(second, top, radius**2, radius, centred),
-        fixed_labels=facts.fixed,
+        moments=numbers.counted(moments) if numbers else moments,
+        label_numbers=numbers,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from leml_theory.sweep.experiments.design import Experiment, Fit, Planned
+import pandas as pd
+
+from leml_theory.sweep.experiments.design import AGREES, Experiment, Fit, Outcome, Planned
 
 AVERAGE = "rademacher average"
 HALF = {"trace": -0.5, "frobenius": -0.5}
@@ -132,4 +134,42 @@ X7 = Experiment(
         Fit("all-ones", "supremum deviation", "s", "sharp", {"trace": 0.0, "frobenius": -0.5}),
         Fit("independent", "supremum deviation", "s", "sharp", HALF),
     ),
+)
+
+
+def _x14(preset: str) -> list[Planned]:
+    quick = preset == "quick"
+    shares = (0.01, 0.03, 0.1, 0.3, 1.0) if quick else (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+    place = {"n": 1024, "d": 16, "L": 16, "s": 1, "draws": 100 if quick else 400}
+    slots = {**place, "law": "rademacher", "labels": "all-ones"}
+    fits = {**place, "law": "gaussian", "labels": "logistic", "loss": "logistic", "radius": 1.0}
+    fits["draws"] = 8 if quick else 24
+    plan = []
+    for share in shares:
+        skew = f"observed:{share}"
+        plan.append(Planned("averages", "rademacher", {**place, "law": "gaussian", "skew": skew}))
+        plan.append(Planned("all-ones", "slots", {**slots, "skew": skew}))
+        plan.append(Planned("logistic", "erm", {**fits, "skew": skew}))
+    return plan
+
+
+def _random_numbers_matter(rows: pd.DataFrame) -> list[Outcome]:
+    """Check that Theorem 3 for points with the same number of labels fails where few are seen."""
+    deviations = rows[(rows["series"] == "all-ones") & (rows["ball"] == "frobenius")]
+    row = deviations.sort_values("observed").iloc[0]
+    ratio, error = row["value"] * row["n"] ** 0.5 / 2, row["stderr"] * row["n"] ** 0.5 / 2
+    detail = f"{ratio:.2f} ± {error:.2f} times 2/sqrt(n) at {row['observed']:.0%} observed"
+    return [("2/sqrt(n) is exceeded", bool(ratio - AGREES * error > 1), detail)]
+
+
+X14 = Experiment(
+    "X14",
+    "Every label seen with the same probability: Section 4 where Section 5.2 works",
+    _x14,
+    (
+        Fit("averages", AVERAGE, "observed", "sharp", HALF),
+        Fit("all-ones", "supremum deviation", "observed", "sharp", {"frobenius": -0.5}),
+        Fit("logistic", "excess risk", "observed", "reported", HALF),
+    ),
+    _random_numbers_matter,
 )
