@@ -5,9 +5,8 @@ sign and one label slot per point; spectral norm for the trace ball, Frobenius n
 Frobenius ball.  In the formulas :math:`\Sigma = E|x|^2`, :math:`\sigma_1 = \|E xx^T\|`, and P and p
 are the largest and the smallest label probability.
 
-Where a point shows a random number k of labels, s on average, it counts k/s times: then V is
-:math:`\sum_i \varepsilon_i (k_i/s) x_i e_{l_i}^T`, the same sum for the law of (k/s) x, whose
-moments the setting holds.  The bounds that go through the label counts use more, the law of k.
+Where a point shows a random number k of labels, s on average, V is the same sum for the law of
+(k/s) x, whose moments the setting holds; bounds that go through label counts use the law of k.
 """
 
 from __future__ import annotations

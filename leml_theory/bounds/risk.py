@@ -8,10 +8,9 @@ Notation: C the Lipschitz constant, B the length of the range of the loss, t = l
 excess risk L(Zhat) - min L, generalisation gap L(Zhat) - Lhat(Zhat).  Excess bounds include the gap
 of the certificate.
 
-Where points show random numbers k of labels, s on average, they count k/s times in R_n, and a block
-moves the risk k/s times as much: McDiarmid has max k/s before B, or sqrt(E k^2)/s given the numbers
-(and the risk over the labels seen); Bousquet has R max k/s and a variance E k^2/s^2 times as large,
-both in the moments of the setting.
+Where points show random numbers k of labels, s on average, they count k/s times in R_n and in a
+block: McDiarmid has max k/s before B, or sqrt(E k^2)/s given the numbers, the risk being that of
+the labels seen; for Bousquet the moments of the setting hold what changes.
 """
 
 from __future__ import annotations
@@ -38,11 +37,7 @@ __all__ = [
 Failures = tuple[FailedAssumption, ...]
 
 
-def expectation_bound(
-    setting: Setting,  # noqa: ARG001  as every bound on a risk
-    risk: RiskSetting,
-    complexity: BoundValue,
-) -> BoundValue:
+def expectation_bound(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
     r"""Bound the expected excess risk, and the expected supremum of L - Lhat, by 2 C R_n.
 
     Symmetrise the triples (x, y, l) at once, contract one-sidedly; for s > 1 the supremum of an
@@ -61,6 +56,7 @@ def expectation_bound(
     >>> expectation_bound(setting, risk, theorem_3(setting)).value
     0.2
     """
+    del setting  # what it says of points and labels is in `complexity`
     value = _symmetrised(risk, complexity) + risk.certificate_gap
     return _bound("expectation", value, _common(risk, complexity))
 

@@ -199,22 +199,15 @@ _X11 = Picture(
     ),
 )  # fmt: skip
 
-
-def _one_number(rows: pd.DataFrame) -> pd.Series[float]:
-    """Return 2 radius/sqrt(n): Theorem 3 if every point showed the same number of labels."""
-    bound: pd.Series[float] = 2 * rows["radius"] / rows["n"] ** 0.5
-    return bound
-
-
 _X14 = Picture(
     EXPERIMENTS["X14"].title,
     (
         Panel("X14", ("averages",), "observed", "Averages, points count k/s times", AVERAGE),
         Panel(
             "X14", ("all-ones",), "observed", "Linear loss, all labels equal", DEVIATION,
-            guides=(Guide("2/√n, for one number of labels", _one_number),),
+            guides=(Guide("2/√n, if all points showed s labels", lambda rows: 2 / rows["n"] ** 0.5),),
         ),
-        Panel("X14", ("logistic",), "observed", "Logistic loss, fitted", fitted=False),
+        Panel("X14", ("logistic",), "observed", "Logistic loss, fitted", noted=(), fitted=False),
     ),
     {("X14", "all-ones"): "deviation: "},
     "Each label of each point is seen with this probability: k labels of a point, s on average.",
