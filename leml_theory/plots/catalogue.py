@@ -205,7 +205,7 @@ _X14 = Picture(
         Panel("X14", ("averages",), "observed", "Averages, points count k/s times", AVERAGE),
         Panel(
             "X14", ("all-ones",), "observed", "Linear loss, all labels equal", DEVIATION,
-            guides=(Guide("2/√n, if all points showed s labels", lambda rows: 2 / rows["n"] ** 0.5),),
+            guides=(Guide("2/√n, for one number of labels", lambda rows: 2 / rows["n"] ** 0.5),),
         ),
         Panel("X14", ("logistic",), "observed", "Logistic loss, fitted", noted=(), fitted=False),
     ),
