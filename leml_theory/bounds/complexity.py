@@ -87,8 +87,7 @@ def largest_count(setting: Setting) -> float:
 def largest_number(setting: Setting) -> float:
     """Bound the expected largest k/s, k being the number of labels that one of the n points shows.
 
-    Chernoff's bound, (log n + log E exp(a k/s))/a for every a > 0; never above the largest k/s,
-    which it is where the numbers are given.
+    Chernoff's bound, (log n + log E exp(a k/s))/a for every a > 0; given the numbers, their largest.
     """
     numbers = setting.label_numbers
     if numbers is None or numbers.given:
@@ -365,8 +364,7 @@ def _normalised(setting: Setting) -> Failures:
     second = setting.moments.second_moment
     if second <= 1 + 1e-12:
         return ()
-    counted = ", points counted by their labels" if setting.label_numbers else ""
-    return (FailedAssumption("needs E|x|^2 <= 1", f"it is {second:.6g}{counted}"),)
+    return (FailedAssumption("needs E|x|^2 <= 1", f"it is {second:.6g}"),)
 
 
 def _bounded(setting: Setting) -> Failures:

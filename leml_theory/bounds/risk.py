@@ -235,10 +235,7 @@ def _bousquet_value(
 
 
 def _moved(setting: Setting, risk: RiskSetting) -> float:
-    """Return n times what one block moves the risk by, in the root mean square where it can be.
-
-    Given the numbers k of labels, McDiarmid's differences are k B/(n s); else the largest counts.
-    """
+    """Return n times McDiarmid's difference: k B/s in root mean square given all k, else largest."""
     numbers = setting.label_numbers
     if numbers is None:
         return risk.loss_range

@@ -83,8 +83,7 @@ class Setting:
         Moments of x, or of (k/s) x where a point shows a random number k of labels, for so it
         counts in the risk: see `feature_moments`.  The second moment may be infinite.
     law : {"gaussian", "rademacher", "other"}
-        Kind of the law of x, or of (k/s) x: centred Gaussian, independent signs over sqrt(d), or
-        anything else.
+        Kind of that law: centred Gaussian, independent signs over sqrt(d), or anything else.
     radius : float
         Radius of the ball.
     ball : {"trace", "frobenius"}

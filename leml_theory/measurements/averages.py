@@ -97,11 +97,9 @@ def _squared_counts(seen: Observation, n: int, rng: np.random.Generator) -> Arra
     """Draw for every label the sum of (k/s)^2 over the points whose slot shows it."""
     numbers = seen.label_numbers
     sizes = rng.multinomial(n, numbers.probabilities)
-    total = np.zeros(seen.n_labels)
-    for value, points in zip(numbers.values, sizes, strict=True):
-        if value and points:
-            total += (value / numbers.mean) ** 2 * seen.counts(points, rng)
-    return total
+    groups = [(k, points) for k, points in zip(numbers.values, sizes, strict=True) if k and points]
+    counts = [(k / numbers.mean) ** 2 * seen.counts(points, rng) for k, points in groups]
+    return np.sum([np.zeros(seen.n_labels), *counts], axis=0)
 
 
 def slots(parameters: Parameters, rng: np.random.Generator) -> list[Record]:

@@ -110,8 +110,8 @@ def _average_is_sharp(row: Row) -> bool:
     shares = np.sort(seen.probabilities)[::-1]
     # With random numbers of labels few points may carry most of the sum.
     points = math.ceil(row["n"] / seen.label_numbers.spread**2)
-    slots = row["quantity"] == "supremum deviation" and row["s"] > 1
-    same = slots and row["labels"] == "all-ones"  # slots of one point point the same way
+    # slots of one point point the same way
+    same = row["quantity"] == "supremum deviation" and row["labels"] == "all-ones" and row["s"] > 1
     overlap = 1.0 if same else float(np.square(shares).sum())
     rank_one = moments.top_eigenvalue >= moments.second_moment * (1 - 1e-12)
     if row["ball"] == "frobenius" or rank_one:

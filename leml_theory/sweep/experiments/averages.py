@@ -153,7 +153,7 @@ def _x14(preset: str) -> list[Planned]:
 
 X14 = Experiment(
     "X14",
-    "Every label seen with the same probability: Section 4 where Section 5.2 works",
+    "Missing labels: each one seen with the same probability, beside the bounds",
     _x14,
     (
         Fit("averages", AVERAGE, "observed", "sharp", HALF),
