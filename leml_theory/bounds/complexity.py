@@ -87,7 +87,7 @@ def largest_count(setting: Setting) -> float:
 def largest_number(setting: Setting) -> float:
     """Bound the expected largest k/s, k being the number of labels that one of the n points shows.
 
-    Chernoff's bound, (log n + log E exp(a k/s))/a for every a > 0; given the numbers, their largest.
+    Chernoff's bound, (log n + log E exp(a k/s))/a for each a > 0; given the numbers, their largest.
     """
     numbers = setting.label_numbers
     if numbers is None or numbers.given:

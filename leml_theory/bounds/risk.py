@@ -235,7 +235,7 @@ def _bousquet_value(
 
 
 def _moved(setting: Setting, risk: RiskSetting) -> float:
-    """Return n times McDiarmid's difference: k B/s in root mean square given all k, else largest."""
+    """Return n times McDiarmid's difference: B k/s, root mean square given all k, else largest."""
     numbers = setting.label_numbers
     if numbers is None:
         return risk.loss_range
