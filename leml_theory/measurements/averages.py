@@ -99,7 +99,7 @@ def _squared_counts(seen: Observation, n: int, rng: np.random.Generator) -> Arra
     sizes = rng.multinomial(n, numbers.probabilities)
     groups = [(k, points) for k, points in zip(numbers.values, sizes, strict=True) if k and points]
     counts = [(k / numbers.mean) ** 2 * seen.counts(points, rng) for k, points in groups]
-    return np.sum([np.zeros(seen.n_labels), *counts], axis=0)
+    return np.asarray(np.sum([np.zeros(seen.n_labels), *counts], axis=0))
 
 
 def slots(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
