@@ -50,10 +50,8 @@ class LabelNumbers:
 
     Parameters
     ----------
-    values : tuple of int
-        The values of k.
-    probabilities : tuple of float
-        How likely they are.
+    values, probabilities : tuple of int, tuple of float
+        The values of k, and how likely they are.
     given : bool
         Whether these are the shares of the points at hand, whose numbers are given.
 

@@ -89,7 +89,8 @@ def predicted_averages(
     if _is_rank_one(law):
         return {"trace": frobenius, "frobenius": frobenius}
     counts = [_squared_counts(seen, n, rng) for _ in range(_COUNT_DRAWS)]
-    norms = [sharp.spectral_norm(d, np.asarray(moments.top_eigenvalue * c)) for c in counts]
+    shown = [np.asarray(moments.top_eigenvalue * c) for c in counts if c.any()]
+    norms = [sharp.spectral_norm(d, c) for c in shown] + [0.0] * (_COUNT_DRAWS - len(shown))
     return {"trace": float(np.mean(norms)) / n, "frobenius": frobenius}
 
 
@@ -97,8 +98,8 @@ def _squared_counts(seen: Observation, n: int, rng: np.random.Generator) -> Arra
     """Draw for every label the sum of (k/s)^2 over the points whose slot shows it."""
     numbers = seen.label_numbers
     sizes = rng.multinomial(n, numbers.probabilities)
-    groups = [(k, points) for k, points in zip(numbers.values, sizes, strict=True) if k and points]
-    counts = [(k / numbers.mean) ** 2 * seen.counts(points, rng) for k, points in groups]
+    groups = [(k, m) for k, m in zip(numbers.values, sizes, strict=True) if k and m]
+    counts = [(k / numbers.mean) ** 2 * seen.counts(m, rng) for k, m in groups]
     return np.asarray(np.sum([np.zeros(seen.n_labels), *counts], axis=0))
 
 

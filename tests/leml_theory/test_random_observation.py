@@ -26,12 +26,14 @@ from leml_theory.bounds import (
     theorem_3,
 )
 from leml_theory.checks.bound import random_world
+from leml_theory.measurements.averages import rademacher
 from leml_theory.rademacher import (
     Estimate,
     conditional_rademacher_averages,
     rademacher_averages,
     spectral_norms,
 )
+from leml_theory.sweep.frame import is_deterministic
 from leml_theory.sweep.rates import exceedance_test, exceeds, family_t
 from simulations import (
     AllOnes,
@@ -172,6 +174,17 @@ def test_largest_counts_and_numbers_are_bounded(pattern, n):
     ):
         # a tenth of the bound measured would be a bound that says nothing; 1e-12 for rounding
         assert bound / 10 <= found.value <= bound * (1 + 1e-12) + Z * found.stderr
+
+
+def test_points_without_any_label_are_predicted_too():
+    """One point, 1 % of 4 labels: most draws show nothing at all."""
+    cell = {"law": "gaussian", "skew": "observed:0.01", "n": 1, "d": 3, "L": 4, "draws": 400}
+    rows = rademacher(cell, np.random.default_rng(0))
+    for row in rows:
+        assert row["s"] == pytest.approx(0.04)
+        assert 0 <= row["value"] <= math.sqrt(1 + 0.99 / 0.04) + Z * row["stderr"]
+        assert math.isfinite(row["predicted"])
+        assert not is_deterministic(row)
 
 
 # Bounds on risks
