@@ -57,8 +57,8 @@ class LabelNumbers:
 
     Examples
     --------
-    >>> from simulations import BernoulliEntries
-    >>> numbers = BernoulliEntries(n_labels=2, rate=0.5).label_numbers
+    >>> from simulations import LabelNumbers
+    >>> numbers = LabelNumbers((0, 1, 2), (0.25, 0.5, 0.25))  # two labels, seen with chance 1/2
     >>> numbers.mean, numbers.spread, numbers.largest_factor
     (1.0, 1.5, 2.0)
     """
