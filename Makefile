@@ -1,7 +1,8 @@
 # make sweep      the default sweep: risks against n and L beside the bounds
 # make test       lint, types and tests
-# make test-long  the tests that take minutes: all mutants of the solver
+# make test-long  the tests that take minutes: all mutants of the solver, long fuzzes
 # make course     the assignments: student and solution notebooks, graders; SEMESTER=2027 for other data
+# make theory     docs/theory.md and the pages that continue it, as results/theory.pdf
 # make bench      benchmarks, AREA=erm, solver or methods
 .DEFAULT_GOAL := help
 PYTHON ?= python3
@@ -12,7 +13,7 @@ AREA ?= erm
 SEMESTER ?= 0
 READY := $(VENV)/ready
 
-.PHONY: help sweep test test-long course bench clean
+.PHONY: help sweep test test-long course theory bench clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -39,6 +40,12 @@ test-long: $(READY)
 
 course: $(READY)
 	$(BIN)/python -m assignments.build --term $(SEMESTER)
+
+theory: $(READY)
+	@mkdir -p results
+	$(BIN)/python -c 'from pathlib import Path; from documents import write_document; \
+	  pages = [Path("docs/theory.md"), *sorted(Path("docs").glob("theory_*.md"))]; \
+	  write_document("\n".join(p.read_text() for p in pages), "results/theory.pdf", title="Theory")'
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.$(AREA) --out benchmarks/results/$(AREA).json

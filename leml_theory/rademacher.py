@@ -3,6 +3,7 @@ r"""Rademacher averages of the two balls, measured by Monte Carlo.
 :math:`R_n = (\mathrm{radius}/n) E\|V\|` with :math:`V = \sum_i \varepsilon_i x_i e_{l_i}^T`: *one*
 sign and *one* label slot per point, spectral norm for the trace ball, Frobenius norm for the
 Frobenius ball.  The supremum over a ball is a dual norm, so the Monte Carlo error is the only one.
+Where a point shows a random number k of labels, s on average, its x counts k/s times.
 
 Paper: Theorem 3, Theorem 6.
 """
@@ -185,9 +186,19 @@ def _signed_sums(
     draws: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Draw a stack of V: columns are independent given the counts, so one call draws them all."""
-    counts = np.concatenate([observation.counts(n, rng) for _ in range(draws)])
-    columns = features.signed_sums(counts, rng)
+    """Draw a stack of V: columns are independent given the counts, so one call draws them all.
+
+    Points with k labels count k/s times; those with the same k are drawn together.
+    """
+    numbers = observation.label_numbers
+    sizes = rng.multinomial(n, numbers.probabilities, size=draws)
+    none = np.zeros(observation.n_labels, dtype=np.int64)
+    columns = np.zeros((features.n_features, draws * observation.n_labels))
+    for value, points in zip(numbers.values, sizes.T, strict=True):
+        if value and points.any():
+            counts = [observation.counts(m, rng) if m else none for m in points]
+            sums = features.signed_sums(np.concatenate(counts), rng)
+            columns += sums if observation.fixed else value / numbers.mean * sums
     return columns.reshape(features.n_features, draws, -1).transpose(1, 0, 2)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from argument_checks import one_of
 from leml_solver.losses import Loss
 from simulations import (
+    BernoulliEntries,
     FeatureLaw,
     HeavyTailed,
     IsotropicGaussian,
@@ -85,7 +86,10 @@ def label_bound(loss: Loss) -> float:
 
 
 def observation_of(skew: str, n_labels: int, labels_per_point: int = 1) -> Observation:
-    """Return the pattern called `skew`: 'uniform', 'heavy:SHARE' or 'zipf:EXPONENT'."""
+    """Return the pattern called `skew`: 'uniform', 'heavy:SHARE' or 'zipf:EXPONENT'.
+
+    With 'observed:SHARE' each label of each point is seen with that probability, whatever s is.
+    """
     kind, _, number = skew.partition(":")
     if kind == "uniform" and not number:
         return UniformLabels(n_labels, labels_per_point)
@@ -93,11 +97,13 @@ def observation_of(skew: str, n_labels: int, labels_per_point: int = 1) -> Obser
         value = float(number)
     except ValueError:
         kind = ""
+    if kind == "observed":
+        return BernoulliEntries(n_labels, value)
     if kind == "heavy":
         return WeightedLabels(heavy_label(n_labels, value), labels_per_point)
     if kind == "zipf":
         return WeightedLabels(zipf(n_labels, value), labels_per_point)
     raise ValueError(
-        f"`skew` must be 'uniform', 'heavy:SHARE' or 'zipf:EXPONENT' such as 'zipf:1.5', "
-        f"got {skew!r}."
+        f"`skew` must be 'uniform', 'heavy:SHARE', 'zipf:EXPONENT' such as 'zipf:1.5', or "
+        f"'observed:SHARE', got {skew!r}."
     )

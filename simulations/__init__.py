@@ -27,6 +27,7 @@ from simulations.labels import (
 from simulations.observation import (
     BernoulliEntries,
     Entries,
+    LabelNumbers,
     Observation,
     UniformLabels,
     WeightedLabels,
@@ -44,6 +45,7 @@ __all__ = [
     "HeavyTailed",
     "IsotropicGaussian",
     "LabelModel",
+    "LabelNumbers",
     "LinearLabels",
     "LogisticLabels",
     "Moments",

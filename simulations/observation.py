@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -17,6 +18,7 @@ from argument_checks import (
     probability,
     truth_value,
 )
+from simulations.features import Moments
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -38,6 +40,62 @@ class Entries(NamedTuple):
     rows: Counts
     columns: Counts
     weights: Array
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNumbers:
+    """Law of the number k of labels that a point shows.
+
+    It must not depend on x, nor on which labels they are: given k, each of them has the law p_l.
+
+    Parameters
+    ----------
+    values, probabilities : tuple of int, tuple of float
+        The values of k, and how likely they are.
+    given : bool
+        Whether these are the shares of the points at hand, whose numbers are given.
+
+    Examples
+    --------
+    >>> from simulations import LabelNumbers
+    >>> numbers = LabelNumbers((0, 1, 2), (0.25, 0.5, 0.25))  # two labels, seen with chance 1/2
+    >>> numbers.mean, numbers.spread, numbers.largest_factor
+    (1.0, 1.5, 2.0)
+    """
+
+    values: tuple[int, ...]
+    probabilities: tuple[float, ...]
+    given: bool = False
+
+    def __post_init__(self) -> None:
+        sound = len(self.values) == len(self.probabilities) and min(self.probabilities) >= 0
+        if not sound or abs(math.fsum(self.probabilities) - 1) > 1e-9 or self.mean <= 0:
+            raise ValueError(
+                "`probabilities` must be those of `values`, sum to 1 and have a positive mean, got "
+                f"{self.probabilities!r} for {self.values!r}."
+            )
+
+    @property
+    def mean(self) -> float:
+        """Expected number s of labels per point."""
+        return float(np.dot(self.values, self.probabilities))
+
+    @property
+    def spread(self) -> float:
+        """E k^2 / s^2: 1 where all points show s labels; n over it is an effective sample size."""
+        return float(np.dot(np.square(self.values), self.probabilities)) / self.mean**2
+
+    @property
+    def largest_factor(self) -> float:
+        """Largest k over s: how often the fullest point counts."""
+        return max(self.values) / self.mean
+
+    def counted(self, moments: Moments, *, power: int = 1) -> Moments:
+        """Return the moments of (k/s) x from those of x; with power -1 the other way round."""
+        spread, largest = self.spread**power, self.largest_factor**power
+        proxy = None if moments.proxy is None else largest**2 * moments.proxy
+        second, top = spread * moments.second_moment, spread * moments.top_eigenvalue
+        return Moments(second, top, proxy, largest * moments.radius, moments.centred)
 
 
 class Observation(Protocol):
@@ -62,6 +120,10 @@ class Observation(Protocol):
     @property
     def fixed(self) -> bool:
         """Whether every point shows exactly `labels_per_point` labels."""
+
+    @property
+    def label_numbers(self) -> LabelNumbers:
+        """Law of the number of labels that a point shows."""
 
     @property
     def probabilities(self) -> Array:
@@ -122,6 +184,11 @@ class UniformLabels:
         return True
 
     @property
+    def label_numbers(self) -> LabelNumbers:
+        """Law of the number of labels that a point shows: always the same."""
+        return LabelNumbers((self.labels_per_point,), (1.0,))
+
+    @property
     def probabilities(self) -> Array:
         """Law of one observed slot: uniform."""
         return np.full(self.n_labels, 1 / self.n_labels)
@@ -179,6 +246,11 @@ class WeightedLabels:
         return True
 
     @property
+    def label_numbers(self) -> LabelNumbers:
+        """Law of the number of labels that a point shows: always the same."""
+        return LabelNumbers((self.labels_per_point,), (1.0,))
+
+    @property
     def probabilities(self) -> Array:
         """Law of one observed slot."""
         return np.asarray(self.law)
@@ -224,8 +296,17 @@ class BernoulliEntries:
 
     @property
     def fixed(self) -> bool:
-        """Whether every point shows exactly `labels_per_point` labels: no."""
-        return False
+        """Whether every point shows exactly `labels_per_point` labels: only where all are seen."""
+        return self.rate == 1
+
+    @property
+    def label_numbers(self) -> LabelNumbers:
+        """Law of the number of labels that a point shows: binomial."""
+        from scipy.stats import binom  # slow to load, and few need it
+
+        values = np.arange(self.n_labels + 1)
+        chances = binom.pmf(values, self.n_labels, self.rate)
+        return LabelNumbers(tuple(values.tolist()), tuple(chances.tolist()))
 
     @property
     def probabilities(self) -> Array:

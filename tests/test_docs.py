@@ -1,5 +1,7 @@
-"""The code in README.md and docs/extending.md runs as it stands, commands of the tutorial too."""
+"""The code in README.md and docs runs as it stands, commands of the tutorial too."""
 
+import doctest
+import pkgutil
 import re
 import shlex
 import sys
@@ -10,9 +12,12 @@ import pytest
 
 from leml_theory.plots import describe_axes, plot_experiment
 from leml_theory.sweep.__main__ import main
+from leml_theory.sweep.experiments import EXPERIMENTS
+from paper_checks.statements import PAPER
 
 ROOT = Path(__file__).resolve().parents[1]
 TUTORIAL = ROOT / "docs" / "extending.md"
+THEORY = sorted((ROOT / "docs").glob("theory*.md"))
 
 
 def blocks(path, language):
@@ -73,3 +78,31 @@ def test_the_tutorial_runs_and_its_bound_is_tabled_and_drawn(folder, own_names, 
 
 def test_the_tutorial_is_short():
     assert len(TUTORIAL.read_text().splitlines()) < 150
+
+
+@pytest.mark.parametrize("page", THEORY, ids=lambda page: page.stem)
+def test_the_numbers_of_the_theory_are_computed(page):
+    """The blocks of a page are one session; what they print is what the page says."""
+    text = "\n".join(blocks(page, "python"))
+    test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    assert test.examples or page.stem != "theory"
+    report: list[str] = []
+    doctest.DocTestRunner().run(test, out=report.append)
+    assert report == []
+
+
+@pytest.mark.parametrize("page", THEORY, ids=lambda page: page.stem)
+def test_what_the_theory_names_is_there(page):
+    """Checks, pictures, functions and files that a page names exist."""
+    text = page.read_text()
+    named = set(re.findall(r"`([TBCAF]\d+(?:\.\d+)?)`", text))
+    assert named or page.stem != "theory"
+    assert named <= set(PAPER)
+    assert set(re.findall(r"\bX\d+\b", text)) <= set(EXPERIMENTS)
+    functions = re.findall(
+        r"`((?:leml_theory|leml_solver|simulations|paper_checks)\.[\w.]+)`", text
+    )
+    for name in functions:
+        assert pkgutil.resolve_name(name) is not None
+    for name in re.findall(r"`(tests/[\w/]+\.py)`", text):
+        assert (ROOT / name).is_file()

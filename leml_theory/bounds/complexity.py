@@ -4,12 +4,18 @@ r"""Bounds on the Rademacher average of a ball, each with its constants and its 
 sign and one label slot per point; spectral norm for the trace ball, Frobenius norm for the
 Frobenius ball.  In the formulas :math:`\Sigma = E|x|^2`, :math:`\sigma_1 = \|E xx^T\|`, and P and p
 are the largest and the smallest label probability.
+
+Where a point shows a random number k of labels, s on average, V is the same sum for the law of
+(k/s) x, whose moments the setting holds; bounds that go through label counts use the law of k.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+
+import numpy as np
+from scipy.optimize import minimize_scalar
 
 from argument_checks import nonnegative
 from leml_theory.bounds.bound import Bound, BoundLook
@@ -28,6 +34,7 @@ __all__ = [
     "chevet",
     "complexity_bounds",
     "largest_count",
+    "largest_number",
     "matrix_bernstein",
     "monte_carlo",
     "paper_constant",
@@ -59,10 +66,52 @@ def largest_count(setting: Setting) -> float:
     :math:`E\max_l n_l \le nP + \sqrt{2nP\log L} + \log(L)/3`: each binomial is sub-gamma with
     variance factor at most nP and scale 1/3, and this is the maximal inequality for L of them
     (Boucheron, Lugosi, Massart, Corollary 2.6).  Never above n.
+
+    Where a point shows a random number k of labels it counts w = (k/s)^2 times, and Chernoff's
+    bound takes the place of the inequality: for every :math:`\lambda > 0` at most
+    :math:`(\log L + n\log(1 + P(E e^{\lambda w} - 1)))/\lambda`.  Never above n E w.
     """
-    mean = setting.n * setting.max_probability
-    log_labels = math.log(setting.n_labels)
-    return min(float(setting.n), mean + math.sqrt(2 * mean * log_labels) + log_labels / 3)
+    log_labels, numbers = math.log(setting.n_labels), setting.label_numbers
+    if numbers is None:
+        mean = setting.n * setting.max_probability
+        return min(float(setting.n), mean + math.sqrt(2 * mean * log_labels) + log_labels / 3)
+    weights = np.square(np.array(numbers.values) / numbers.mean)
+
+    def exponent(scale: float) -> float:
+        growth = np.dot(numbers.probabilities, np.expm1(scale * weights))
+        return log_labels + setting.n * math.log1p(setting.max_probability * growth)
+
+    return min(setting.n * numbers.spread, _chernoff(exponent, float(weights.max())))
+
+
+def largest_number(setting: Setting) -> float:
+    """Bound the expected largest k/s, k being the number of labels that one of the n points shows.
+
+    Chernoff's bound, (log n + log E exp(a k/s))/a for each a > 0; given the numbers, their largest.
+    """
+    numbers = setting.label_numbers
+    if numbers is None or numbers.given:
+        return 1.0 if numbers is None else numbers.largest_factor
+    factors = np.array(numbers.values) / numbers.mean
+
+    def exponent(scale: float) -> float:
+        return math.log(setting.n * np.dot(numbers.probabilities, np.exp(scale * factors)))
+
+    largest = float(factors.max())
+    return min(largest, _chernoff(exponent, largest))
+
+
+def _chernoff(exponent: Callable[[float], float], largest: float) -> float:
+    """Return the smallest exponent(a)/a that is found; every a > 0 gives a valid bound.
+
+    a times the largest value stays below 600: probabilities that are rounded to zero, below
+    1e-323, then change nothing.
+    """
+    end = math.log(600 / largest)
+    found = minimize_scalar(
+        lambda u: exponent(math.exp(u)) / math.exp(u), bounds=(end - 40, end), method="bounded"
+    )
+    return float(found.fun)
 
 
 def theorem_3(setting: Setting) -> BoundValue:
@@ -92,7 +141,8 @@ def chevet(setting: Setting) -> BoundValue:
 
     :math:`(\mathrm{radius}/n)(\sqrt{n\sigma_1} + \sqrt{\Sigma m})`, m being `largest_count`: given
     the labels :math:`V = S^{1/2} G\,\mathrm{diag}(\sqrt{n_l})`, and Chevet-Gordon has
-    :math:`E\|AGB\| \le \|A\|\|B\|_F + \|A\|_F\|B\|`.
+    :math:`E\|AGB\| \le \|A\|\|B\|_F + \|A\|_F\|B\|`.  With random numbers of labels
+    :math:`n_l` is the sum of (k/s)^2, and :math:`\Sigma` that of x itself.
     """
     failures = _trace_ball(setting) + _law(setting, "gaussian", "centred Gaussian features")
     return BoundValue("chevet", _chevet_value(setting), failures)
@@ -116,13 +166,15 @@ def matrix_bernstein(setting: Setting) -> BoundValue:
     r"""Bound the trace ball's average for |x| <= R by Tropp's matrix Bernstein inequality.
 
     :math:`E\|V\| \le \sqrt{2v\log(d+L)} + R\log(d+L)/3` with
-    :math:`v = \max(\|E VV^T\|, \|E V^TV\|) = n\max(\sigma_1, P\Sigma)`.
+    :math:`v = \max(\|E VV^T\|, \|E V^TV\|) = n\max(\sigma_1, P\Sigma)`.  Random numbers of
+    labels multiply R by `largest_number`: given the numbers it is the largest k/s.
     """
     moments = setting.moments
     log_size = math.log(setting.n_features + setting.n_labels)
     variance = max(moments.top_eigenvalue, setting.max_probability * moments.second_moment)
     spread = math.sqrt(2 * variance * log_size / setting.n)
-    value = setting.radius * (spread + moments.radius * log_size / (3 * setting.n))
+    longest = setting.feature_moments.radius * largest_number(setting)
+    value = setting.radius * (spread + longest * log_size / (3 * setting.n))
     return BoundValue("matrix_bernstein", value, _trace_ball(setting) + _bounded(setting))
 
 
@@ -136,7 +188,7 @@ def sub_gaussian_net(setting: Setting) -> BoundValue:
     Mills' ratio (1/q), and :math:`\|V\| \le (4/3)\max_{net}|V^Tu|`.  It needs no d >= L, no
     condition on n and no centred x.
     """
-    proxy = setting.moments.proxy
+    proxy = setting.feature_moments.proxy
     q = math.sqrt(2 * setting.n_features * math.log(9))
     size = math.sqrt(setting.n_labels) + q + 1 / q
     eta = math.inf if proxy is None else math.sqrt(proxy)
@@ -284,7 +336,7 @@ def _chevet_value(setting: Setting) -> float:
     """Return the right-hand side of Chevet's inequality."""
     moments = setting.moments
     rows = math.sqrt(setting.n * moments.top_eigenvalue)
-    columns = math.sqrt(moments.second_moment * largest_count(setting))
+    columns = math.sqrt(setting.feature_moments.second_moment * largest_count(setting))
     return setting.radius / setting.n * (rows + columns)
 
 
@@ -296,9 +348,9 @@ def _trace_ball(setting: Setting) -> Failures:
 
 
 def _law(setting: Setting, law: str, words: str) -> Failures:
-    if setting.law == law:
+    if setting.feature_law == law:
         return ()
-    return (FailedAssumption(f"needs {words}", f"the law is '{setting.law}'"),)
+    return (FailedAssumption(f"needs {words}", f"the law is '{setting.feature_law}'"),)
 
 
 def _finite_second_moment(setting: Setting) -> Failures:
@@ -308,7 +360,7 @@ def _finite_second_moment(setting: Setting) -> Failures:
 
 
 def _normalised(setting: Setting) -> Failures:
-    """Refuse E|x|^2 > 1, up to rounding."""
+    """Refuse E|x|^2 > 1, up to rounding, each point counted k/s times."""
     second = setting.moments.second_moment
     if second <= 1 + 1e-12:
         return ()
@@ -330,6 +382,8 @@ def _sub_gaussian(setting: Setting) -> Failures:
 def _paper_conditions(setting: Setting) -> Failures:
     """Collect what the paper's proof assumes: condition 3, d >= L, and enough points."""
     failures = _sub_gaussian(setting)
+    if setting.label_numbers and setting.label_numbers.given:
+        failures += (setting.different_numbers,)
     if not setting.moments.centred:
         needs = "needs E x = 0, which its condition 3 forces"
         failures += (FailedAssumption(needs, "x is not centred"),)

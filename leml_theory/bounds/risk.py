@@ -7,6 +7,10 @@ Rademacher average of the ball (its radius included), and its failed assumptions
 Notation: C the Lipschitz constant, B the length of the range of the loss, t = log(1/delta), and
 excess risk L(Zhat) - min L, generalisation gap L(Zhat) - Lhat(Zhat).  Excess bounds include the gap
 of the certificate.
+
+Where points show random numbers k of labels, s on average, they count k/s times in R_n and in a
+block: McDiarmid has max k/s before B, or sqrt(E k^2)/s given the numbers, the risk being that of
+the labels seen; for Bousquet the moments of the setting hold what changes.
 """
 
 from __future__ import annotations
@@ -52,8 +56,9 @@ def expectation_bound(setting: Setting, risk: RiskSetting, complexity: BoundValu
     >>> expectation_bound(setting, risk, theorem_3(setting)).value
     0.2
     """
+    del setting  # what it says of points and labels is in `complexity`
     value = _symmetrised(risk, complexity) + risk.certificate_gap
-    return _bound("expectation", value, _common(setting, risk, complexity))
+    return _bound("expectation", value, _common(risk, complexity))
 
 
 def mcdiarmid_gap(
@@ -66,8 +71,8 @@ def mcdiarmid_gap(
     Paper: Theorem 3.
     """
     sides = 2 if two_sided else 1
-    spread = risk.loss_range * math.sqrt(math.log(sides / risk.delta) / (2 * setting.n))
-    failures = _common(setting, risk, complexity) + _bounded_loss(risk)
+    spread = _moved(setting, risk) * math.sqrt(math.log(sides / risk.delta) / (2 * setting.n))
+    failures = _common(risk, complexity) + _bounded_loss(risk) + _numbers(setting, given=True)
     return _bound("mcdiarmid_gap", _symmetrised(risk, complexity) + spread, failures)
 
 
@@ -79,9 +84,9 @@ def mcdiarmid_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue
 
     Paper: Theorem 3.
     """
-    spread = risk.loss_range * math.sqrt(2 * math.log(1 / risk.delta) / setting.n)
+    spread = _moved(setting, risk) * math.sqrt(2 * math.log(1 / risk.delta) / setting.n)
     value = _symmetrised(risk, complexity) + spread + risk.certificate_gap
-    failures = _common(setting, risk, complexity) + _bounded_loss(risk)
+    failures = _common(risk, complexity) + _bounded_loss(risk)
     return _bound("mcdiarmid_excess", value, failures)
 
 
@@ -96,7 +101,7 @@ def paper_literal_excess(setting: Setting, risk: RiskSetting, complexity: BoundV
     blocks = (1 + 1 / setting.labels_per_point) * math.log(2 / risk.delta) / (2 * setting.n)
     spread = 2 * risk.loss_range * math.sqrt(blocks)
     value = 4 * _symmetrised(risk, complexity) + spread + risk.certificate_gap
-    failures = _common(setting, risk, complexity) + _bounded_loss(risk)
+    failures = _common(risk, complexity) + _bounded_loss(risk) + _numbers(setting)
     return _bound("paper_literal_excess", value, failures)
 
 
@@ -109,7 +114,8 @@ def bousquet_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue)
     :math:`C^2\sum_l p_l|S^{1/2}(Z-Z^*)_l|^2` and :math:`|Z-Z^*|_F \le 2r`.
     """
     value = _bousquet_value(setting, risk, complexity, setting.moments.radius, risk.delta)
-    failures = _common(setting, risk, complexity) + _bounded_features(setting)
+    failures = _common(risk, complexity) + _bounded_features(setting)
+    failures += _numbers(setting, given=False)
     return _bound("bousquet_excess", value + risk.certificate_gap, failures)
 
 
@@ -130,7 +136,8 @@ def bousquet_linear_gap(
     variance = size**2 * setting.moments.top_eigenvalue * setting.max_probability
     mean = factor * risk.lipschitz * complexity.value
     value = _bousquet(mean, variance, factor * size * setting.moments.radius, setting.n, risk.delta)
-    failures = _common(setting, risk, complexity) + _linear(risk) + _bounded_features(setting)
+    failures = _common(risk, complexity) + _linear(risk) + _bounded_features(setting)
+    failures += _numbers(setting, given=False)
     return _bound("bousquet_linear_gap", value, failures)
 
 
@@ -143,13 +150,14 @@ def gaussian_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue)
     truncation changes a difference of risks by at most :math:`2Cr\,E|x|1\{|x|>R_\delta\} \le
     2Cr(R_\delta + \sigma_1/(R_\delta-\sqrt\Sigma))\delta/(2n)`.
     """
-    moments = setting.moments
+    moments, numbers = setting.feature_moments, setting.label_numbers
     excursion = math.sqrt(2 * moments.top_eigenvalue * math.log(2 * setting.n / risk.delta))
     cut = math.sqrt(moments.second_moment) + excursion
     tail = (cut + moments.top_eigenvalue / excursion) * risk.delta / (2 * setting.n)
-    inside = _bousquet_value(setting, risk, complexity, cut, risk.delta / 2)
+    largest = numbers.largest_factor if numbers else 1.0
+    inside = _bousquet_value(setting, risk, complexity, largest * cut, risk.delta / 2)
     value = inside + 2 * risk.lipschitz * setting.radius * tail + risk.certificate_gap
-    failures = _common(setting, risk, complexity) + _gaussian(setting)
+    failures = _common(risk, complexity) + _gaussian(setting) + _numbers(setting, given=False)
     return _bound("gaussian_excess", value, failures)
 
 
@@ -178,7 +186,7 @@ def gaussian_linear_gap(
     center = chevet if setting.ball == "trace" else math.sqrt(setting.n * moments.second_moment)
     spread = math.sqrt(2 * moments.top_eigenvalue * count * math.log(2 / risk.delta))
     value = risk.lipschitz * setting.radius / setting.n * (center + spread)
-    failures = _sampling(setting, risk) + _linear(risk) + _gaussian(setting)
+    failures = _sampling(risk) + _linear(risk) + _gaussian(setting) + _numbers(setting)
     if setting.labels_per_point != 1:
         here = f"s = {setting.labels_per_point:g}"
         failures += (FailedAssumption("needs one label per point", here),)
@@ -195,8 +203,8 @@ def data_dependent_gap(setting: Setting, risk: RiskSetting, complexity: BoundVal
     the empirical average, which one block moves by at most B/n.  `complexity` is the average given
     the data, one sign and one random slot per point, or a sign per entry with Maurer's factor.
     """
-    spread = 3 * risk.loss_range * math.sqrt(math.log(2 / risk.delta) / (2 * setting.n))
-    failures = _common(setting, risk, complexity) + _bounded_loss(risk)
+    spread = 3 * _moved(setting, risk) * math.sqrt(math.log(2 / risk.delta) / (2 * setting.n))
+    failures = _common(risk, complexity) + _bounded_loss(risk) + _numbers(setting, given=True)
     return _bound("data_dependent_gap", _symmetrised(risk, complexity) + spread, failures)
 
 
@@ -226,26 +234,37 @@ def _bousquet_value(
     return _bousquet(mean, variance, 2 * size * bound, setting.n, delta)
 
 
-def _sampling(setting: Setting, risk: RiskSetting) -> Failures:
-    """Collect what every risk bound requires: C finite, s labels at each point, a fixed radius."""
+def _moved(setting: Setting, risk: RiskSetting) -> float:
+    """Return n times McDiarmid's difference: B k/s, root mean square given all k, else largest."""
+    numbers = setting.label_numbers
+    if numbers is None:
+        return risk.loss_range
+    factor = math.sqrt(numbers.spread) if numbers.given else numbers.largest_factor
+    return factor * risk.loss_range
+
+
+def _sampling(risk: RiskSetting) -> Failures:
+    """Collect what every risk bound requires: a finite C, and a radius fixed before the data."""
     failures: Failures = ()
     if math.isinf(risk.lipschitz):
         here = f"the {risk.loss} loss has none on the ball and the support of x and y"
         failures += (FailedAssumption("needs a finite Lipschitz constant", here),)
-    if not setting.fixed_labels:
-        needs = "needs the same number of observed labels at every point"
-        here = f"it is random with mean {setting.labels_per_point:g}"
-        failures += (FailedAssumption(needs, here),)
     if not risk.radius_fixed:
         needs = "needs a radius fixed before the data"
         failures += (FailedAssumption(needs, "it was chosen from the data"),)
     return failures
 
 
-def _common(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> Failures:
+def _common(risk: RiskSetting, complexity: BoundValue) -> Failures:
     """Add to `_sampling` what fails in the bound on the Rademacher average."""
     inherited = tuple(failure.taken_from(complexity.name) for failure in complexity.failures)
-    return _sampling(setting, risk) + inherited
+    return _sampling(risk) + inherited
+
+
+def _numbers(setting: Setting, *, given: bool | None = None) -> Failures:
+    """Refuse different numbers of labels, unless they are given, or drawn, as the bound needs."""
+    numbers = setting.label_numbers
+    return () if numbers is None or numbers.given is given else (setting.different_numbers,)
 
 
 def _bounded_loss(risk: RiskSetting) -> Failures:
@@ -262,9 +281,10 @@ def _bounded_features(setting: Setting) -> Failures:
 
 
 def _gaussian(setting: Setting) -> Failures:
-    if setting.law == "gaussian":
+    if setting.feature_law == "gaussian":
         return ()
-    return (FailedAssumption("needs centred Gaussian features", f"the law is '{setting.law}'"),)
+    here = f"the law is '{setting.feature_law}'"
+    return (FailedAssumption("needs centred Gaussian features", here),)
 
 
 def _linear(risk: RiskSetting) -> Failures:

@@ -10,7 +10,7 @@ from argument_checks import nonnegative, one_of, open_probability, positive, pos
 from leml_theory.bounds.failures import FailedAssumption
 from leml_theory.rademacher import BALLS
 from simulations.features import FeatureLaw, Moments
-from simulations.observation import Observation
+from simulations.observation import LabelNumbers, Observation
 
 __all__ = ["LAWS", "BoundValue", "LossConstants", "RiskSetting", "Setting"]
 
@@ -80,15 +80,19 @@ class Setting:
     probability_range : tuple of float
         Smallest and largest of the label probabilities, (p, P).
     moments : Moments
-        Moments of x; the second moment may be infinite.
+        Moments of x, or of (k/s) x where a point shows a random number k of labels, for so it
+        counts in the risk: see `feature_moments`.  The second moment may be infinite.
     law : {"gaussian", "rademacher", "other"}
-        Kind of the law of x: centred Gaussian, independent signs over sqrt(d), or anything else.
+        Kind of that law: centred Gaussian, independent signs over sqrt(d), or anything else.
     radius : float
         Radius of the ball.
     ball : {"trace", "frobenius"}
         Which ball.
-    fixed_labels : bool
-        Whether every point shows exactly s labels.
+    label_numbers : LabelNumbers, optional
+        Law of the number k of labels that a point shows, which depends neither on x nor on which
+        labels they are; None where every point shows exactly s labels.
+    feature_law : str
+        Kind of the law of x itself; by default `law`.
 
     Examples
     --------
@@ -108,7 +112,8 @@ class Setting:
     law: str = "other"
     radius: float = 1.0
     ball: str = "trace"
-    fixed_labels: bool = True
+    label_numbers: LabelNumbers | None = None
+    feature_law: str = ""
 
     def __post_init__(self) -> None:
         positive_integer(self.n, "n")
@@ -118,6 +123,8 @@ class Setting:
         positive(self.radius, "radius")
         one_of(self.ball, "ball", BALLS)
         one_of(self.law, "law", LAWS)
+        object.__setattr__(self, "feature_law", self.feature_law or self.law)
+        one_of(self.feature_law, "feature_law", LAWS)
         _check_range(self.probability_range, self.n_labels)
         _check_moments(self.moments, self.n_features)
 
@@ -133,18 +140,32 @@ class Setting:
     ) -> Setting:
         """Collect the setting of n points of the given laws."""
         probabilities = observation.probabilities
+        numbers = None if observation.fixed else observation.label_numbers
         return cls(
             n=n,
             n_features=features.n_features,
             n_labels=observation.n_labels,
             labels_per_point=observation.labels_per_point,
             probability_range=(float(probabilities.min()), float(probabilities.max())),
-            moments=features.moments,
-            law=features.kind,
+            moments=numbers.counted(features.moments) if numbers else features.moments,
+            law="other" if numbers else features.kind,
             radius=radius,
             ball=ball,
-            fixed_labels=observation.fixed,
+            label_numbers=numbers,
+            feature_law=features.kind,
         )
+
+    @property
+    def feature_moments(self) -> Moments:
+        """Moments of x itself, however often a point counts."""
+        numbers = self.label_numbers
+        return numbers.counted(self.moments, power=-1) if numbers else self.moments
+
+    @property
+    def different_numbers(self) -> FailedAssumption:
+        """The failure of bounds for points that all show s labels."""
+        needs = "needs the same number of observed labels at every point"
+        return FailedAssumption(needs, f"it is random with mean {self.labels_per_point:.4g}")
 
     @property
     def min_probability(self) -> float:
@@ -226,7 +247,7 @@ class RiskSetting:
     ) -> RiskSetting:
         """Ask the loss for its constants where |f| <= radius * sup|x| and |y| <= label_bound."""
         labels = extended_nonnegative(label_bound, "label_bound")
-        predictions = setting.radius * setting.moments.radius
+        predictions = setting.radius * setting.feature_moments.radius
         return cls(
             loss=loss.name,
             lipschitz=loss.lipschitz(predictions, labels),

@@ -16,6 +16,7 @@ from leml_theory.sweep.rates import LEVEL
 from leml_theory.worlds import LAWS
 from simulations import (
     AnisotropicGaussian,
+    BernoulliEntries,
     FeatureLaw,
     HeavyTailed,
     IsotropicGaussian,
@@ -175,8 +176,10 @@ def _random_law(d: int, rng: np.random.Generator) -> FeatureLaw:
 
 
 def _random_labels(n_labels: int, rng: np.random.Generator) -> Observation:
-    """Draw uniform labels, Zipf's law or one heavy label."""
-    kind = rng.integers(3)
+    """Draw uniform labels, each seen with some probability or one; Zipf's law; one heavy label."""
+    kind = rng.integers(4)
+    if kind == 3:
+        return BernoulliEntries(n_labels, _log_uniform(0.01, 1, rng))
     if kind == 0 or n_labels == 1:
         return UniformLabels(n_labels)
     if kind == 1:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from argument_checks import generator
 from leml_theory.bounds import (
     BoundValue,
-    FailedAssumption,
     Setting,
     best_bound,
     complexity_bounds,
@@ -37,9 +36,11 @@ class FeatureFacts:
     Attributes
     ----------
     setting : Setting
-        n, d, L, s, (p, P) and the moments of the rows: :math:`\Sigma` the mean of |x|^2,
-        :math:`\sigma_1` the top eigenvalue of the mean of x x^T, the largest |x|, and its square as
-        sub-Gaussian proxy, the only proxy that the data guarantee.
+        n, d, L, s, (p, P) and the moments of the rows, each counted by its number of labels.
+    moments : Moments
+        Those of the rows as they are: :math:`\Sigma` the mean of |x|^2, :math:`\sigma_1` the top
+        eigenvalue of the mean of x x^T, the largest |x|, and its square as sub-Gaussian proxy, the
+        only proxy that the data guarantee.
     averages : dict of str to Estimate
         Rademacher averages given the data of the unit balls, "trace" and "frobenius".
     advantage : Estimate
@@ -54,16 +55,12 @@ class FeatureFacts:
     """
 
     setting: Setting
+    moments: Moments
     averages: dict[str, Estimate]
     advantage: Estimate
     mean_share: float
     nonnegative: bool
     label_share: float
-
-    @property
-    def moments(self) -> Moments:
-        """Moments of the rows."""
-        return self.setting.moments
 
     @property
     def top_share(self) -> float:
@@ -110,16 +107,9 @@ class FeatureFacts:
     def bounds(self) -> dict[str, BoundValue]:
         """Every bound on the trace ball's average, valid or with the reasons why not.
 
-        None of them allows points that count more than others, as points with more labels do.
+        Where points show different numbers of labels, it holds if these do not depend on x.
         """
-        made, setting = complexity_bounds(self.setting), self.setting
-        if setting.fixed_labels:
-            return made
-        why = FailedAssumption(
-            "needs the same number of observed labels at every point",
-            f"it differs, {setting.labels_per_point:.4g} on average",
-        )
-        return {name: replace(b, failures=(*b.failures, why)) for name, b in made.items()}
+        return complexity_bounds(self.setting)
 
     @property
     def points_needed(self) -> float:
@@ -167,8 +157,10 @@ def _facts(
     mean = np.zeros(1) if points.shift is not None else points.mean
     mean_share = float(mean @ mean) / second
     label_share = labels.largest_share(points.squares())
+    moments = _moments(points, mean_share, rng)
     return FeatureFacts(
-        setting=_setting(points, labels, (mean_share, label_share), rng),
+        setting=_setting(points, labels, moments, label_share, rng),
+        moments=moments,
         averages={"trace": Estimate.of(spectral), "frobenius": Estimate.of(frobenius)},
         advantage=_ratio(frobenius, spectral),
         mean_share=mean_share,
@@ -177,28 +169,48 @@ def _facts(
     )
 
 
+def _moments(points: Points, mean_share: float, rng: np.random.Generator) -> Moments:
+    """Return the moments of the sample."""
+    second = points.second_moment()
+    top = _top_eigenvalue(points, second, rng)
+    radius = max(points.radius(), math.sqrt(second))
+    centred = mean_share * points.shape[0] <= _largest_mean(top / second)
+    return Moments(second, top, radius**2, radius, centred)
+
+
+def _top_eigenvalue(points: Points, second: float, rng: np.random.Generator) -> float:
+    """Return sigma_1, which is at least Sigma/d and at most Sigma, up to rounding."""
+    return min(max(points.top_eigenvalue(rng), second / points.shape[1]), second)
+
+
 def _setting(
-    points: Points, labels: KnownLabels, shares: tuple[float, float], rng: np.random.Generator
+    points: Points,
+    labels: KnownLabels,
+    moments: Moments,
+    label_share: float,
+    rng: np.random.Generator,
 ) -> Setting:
     """Return the setting of the trace ball with the moments of the sample.
 
-    Its P is no smaller than the share of one label in E|V|_F^2, so that bounds hold given the data.
+    Its P is no smaller than the share of one label in E|V|_F^2, and its second moments are those of
+    the points as often as they count, so that bounds hold given the data.
     """
-    (n, d), facts, (mean_share, label_share) = points.shape, labels.facts, shares
+    (n, d), facts, numbers = points.shape, labels.facts, labels.numbers
     low, high = facts.probability_range
-    second = points.second_moment()
-    # Sigma/d <= sigma_1 <= Sigma <= R^2 up to rounding.
-    top = min(max(points.top_eigenvalue(rng), second / d), second)
-    radius = max(points.radius(), math.sqrt(second))
-    centred = mean_share * n <= _largest_mean(top / second)
+    if numbers:
+        factors = labels.counts / labels.counts.mean()
+        second = float(np.square(factors) @ points.squares()) / n
+        times = points.times(factors)
+        top = second if times is None else _top_eigenvalue(times, second, rng)
+        moments = replace(numbers.counted(moments), second_moment=second, top_eigenvalue=top)
     return Setting(
         n=n,
         n_features=d,
         n_labels=labels.shape[1],
         labels_per_point=facts.labels_per_point,
         probability_range=(low, max(high, label_share)),
-        moments=Moments(second, top, radius**2, radius, centred),
-        fixed_labels=facts.fixed,
+        moments=moments,
+        label_numbers=numbers,
     )
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from argument_checks import generator, probability
 from leml_solver.labels import Labels
 from leml_solver.metrics import TrueLabels
-from simulations.observation import UniformLabels
+from simulations.observation import LabelNumbers, UniformLabels
 
 __all__ = ["KnownLabels", "LabelFacts"]
 
@@ -107,6 +107,15 @@ class KnownLabels:
             probability_range=(float(shares.min()), float(shares.max())),
             cardinality=float(self.Y.sum() / n),
             largest_frequency=float(frequencies.max()),
+        )
+
+    @property
+    def numbers(self) -> LabelNumbers | None:
+        """How many points show how many labels; None where all show as many."""
+        values, times = np.unique(self.counts, return_counts=True)
+        shares = tuple((times / self.shape[0]).tolist())
+        return (
+            None if values.size == 1 else LabelNumbers(tuple(values.tolist()), shares, given=True)
         )
 
     def largest_share(self, squares: Array) -> float:

@@ -86,6 +86,8 @@ def measured_details(found: Diagnosis) -> Iterator[str]:
         share = bound.value / zero if zero else math.inf
         fate = "holds" if bound.valid else f"does not hold ({'; '.join(map(str, bound.failures))})"
         fate += " for points no longer than the longest here" if bound.valid else ""
+        if bound.valid and not found.labels.fixed:
+            fate += ", if the number of labels seen is independent of x and of which they are"
         news = "which is informative" if share < 1 else "which is not informative"
         yield (
             f"The bound on the gap of the {ball} model from the average given the data {fate}: "

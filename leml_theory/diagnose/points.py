@@ -78,6 +78,10 @@ class Points:
         made = Points(self.X - means)
         return None if made.second_moment() <= _ROUNDING * self.second_moment() else made
 
+    def times(self, factors: Array) -> Points | None:
+        """Return the rows times a factor each; None where a shift makes them costly."""
+        return Points(self.X * factors[:, None]) if self.shift is None else None
+
     def second_moment(self) -> float:
         """Return the mean of |x|^2."""
         total = _squares(self.X) / self.shape[0]

@@ -76,10 +76,7 @@ def _data(found: Diagnosis) -> Iterator[str]:
     labels = found.labels
     shown = f"{labels.labels_per_point:.4g}"
     if not labels.fixed:
-        seen = (
-            f"points show different numbers of labels, {shown} on average, so that bounds for one "
-            "number s do not apply"
-        )
+        seen = f"points show different numbers of labels, {shown} on average"
     elif labels.labels_per_point == found.n_labels:
         seen = f"every point shows all labels, s = {shown}"
     else:
@@ -121,9 +118,15 @@ def _averages(found: Diagnosis) -> Iterator[str]:
 
 
 def _bounds(found: Diagnosis) -> Iterator[str]:
+    numbers, condition = found.raw.setting.label_numbers, ""
+    if numbers:
+        condition = (
+            " if the number of labels seen is independent of x and of which they are (for that "
+            f"number varying they are up to {math.sqrt(numbers.spread):.3g} times as large)"
+        )
     yield (
-        f"Bounds on the trace average that apply, smallest first: {_valid(found.raw)}. Compared "
-        "with Theorem 3 for the Frobenius ball, a bound too, they promise "
+        f"Bounds on the trace average that apply{condition}, smallest first: {_valid(found.raw)}. "
+        "Compared with Theorem 3 for the Frobenius ball, a bound too, they promise "
         f"{_promise(found.raw.promised_advantage)}."
     )
     if found.centred is not None:

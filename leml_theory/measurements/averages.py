@@ -21,7 +21,6 @@ from simulations import (
     RandomSigns,
     Sample,
     Scenario,
-    UniformLabels,
 )
 
 Array = NDArray[np.float64]
@@ -85,31 +84,44 @@ def predicted_averages(
     if not (isotropic or _is_rank_one(law)):
         return "needs isotropic features or features on one line"
     overlap = float(np.square(seen.probabilities).sum()) / (d if isotropic else 1)
-    frobenius = sharp.frobenius_norm(moments.second_moment, overlap, n) / n
+    second = seen.label_numbers.spread * moments.second_moment
+    frobenius = sharp.frobenius_norm(second, overlap, n) / n
     if _is_rank_one(law):
         return {"trace": frobenius, "frobenius": frobenius}
-    counts = [seen.counts(n, rng) for _ in range(_COUNT_DRAWS)]
-    norms = [sharp.spectral_norm(d, np.asarray(moments.top_eigenvalue * c)) for c in counts]
+    counts = [_squared_counts(seen, n, rng) for _ in range(_COUNT_DRAWS)]
+    shown = [np.asarray(moments.top_eigenvalue * c) for c in counts if c.any()]
+    norms = [sharp.spectral_norm(d, c) for c in shown] + [0.0] * (_COUNT_DRAWS - len(shown))
     return {"trace": float(np.mean(norms)) / n, "frobenius": frobenius}
 
 
+def _squared_counts(seen: Observation, n: int, rng: np.random.Generator) -> Array:
+    """Draw for every label the sum of (k/s)^2 over the points whose slot shows it."""
+    numbers = seen.label_numbers
+    sizes = rng.multinomial(n, numbers.probabilities)
+    groups = [(k, m) for k, m in zip(numbers.values, sizes, strict=True) if k and m]
+    counts = [(k / numbers.mean) ** 2 * seen.counts(m, rng) for k, m in groups]
+    return np.asarray(np.sum([np.zeros(seen.n_labels), *counts], axis=0))
+
+
 def slots(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
-    """Measure the supremum of L - Lhat, linear loss, s labels per point, both divided by n s.
+    """Measure the supremum of L - Lhat, linear loss, several labels per point, divided by n s.
 
     The labels are all ones (every slot of a point carries the same information) or
     independent signs (every slot carries new information).
 
     Paper: Appendix B, the case s > 1.
     """
-    d, n_labels, n, s = (int(parameters[name]) for name in ("d", "L", "n", "s"))
+    d, n_labels, n = (int(parameters[name]) for name in ("d", "L", "n"))
+    seen = observation_of(parameters.get("skew", "uniform"), n_labels, int(parameters["s"]))
     labels = AllOnes(n_labels) if parameters["labels"] == "all-ones" else RandomSigns(n_labels)
-    world = Scenario(feature_law(parameters["law"], d), labels, UniformLabels(n_labels, s))
+    world = Scenario(feature_law(parameters["law"], d), labels, seen)
     mean = cross_moments(world)  # of a sum over n s; zero where x is centred
     if mean is None:
         raise ValueError(
             f"`law` must know its mean for a deviation from it, got {parameters['law']!r}; give "
             "the law a `mean_vector`."
         )
+    s = seen.labels_per_point
     sums = np.array([world.label_sums(n, rng) for _ in range(int(parameters["draws"]))])
     sums -= n * s * mean
     norms = {"trace": spectral_norms(sums), "frobenius": np.linalg.norm(sums, axis=(1, 2))}

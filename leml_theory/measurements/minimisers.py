@@ -99,8 +99,8 @@ def _pooled_prediction(parameters: Parameters) -> Record:
     S = law.second_moments
     if law.kind != "gaussian" or S is None:
         return _refused(f"needs Gaussian features, here the law is '{law.kind}'")
-    if s > 1 and parameters["skew"] != "uniform":
-        return _refused("needs s different labels at every point, here they may repeat")
+    if "observed" in parameters["skew"] or (s > 1 and parameters["skew"] != "uniform"):
+        return _refused("needs s different labels at every point, here they may repeat or be fewer")
     rank = int(np.linalg.matrix_rank(S, hermitian=True))
     if n <= rank + _HEAVY_TAIL:
         return _refused(f"needs n > {rank + _HEAVY_TAIL}, here n = {n}")

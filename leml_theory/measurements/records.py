@@ -41,8 +41,9 @@ def record(
 
 def place(parameters: Parameters) -> Record:
     """Return the columns that say where a row was measured, with their defaults."""
-    skew = parameters.get("skew", "uniform")
+    skew, s = parameters.get("skew", "uniform"), int(parameters.get("s", 1))
     n_labels = int(parameters["L"])
+    seen = observation_of(skew, n_labels, s)
     return {
         "law": parameters.get("law", "rademacher"),
         "labels": parameters.get("labels", "all-ones"),
@@ -50,8 +51,9 @@ def place(parameters: Parameters) -> Record:
         "n": int(parameters["n"]),
         "d": int(parameters["d"]),
         "L": n_labels,
-        "s": int(parameters.get("s", 1)),
+        "s": seen.labels_per_point,
+        **({"observed": seen.labels_per_point / n_labels} if "observed" in skew else {}),
         "skew": skew,
-        "P": float(observation_of(skew, n_labels).probabilities.max()),
+        "P": float(seen.probabilities.max()),
         "radius": float(parameters.get("radius", 1.0)),
     }

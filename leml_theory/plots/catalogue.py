@@ -199,9 +199,24 @@ _X11 = Picture(
     ),
 )  # fmt: skip
 
+_X14 = Picture(
+    EXPERIMENTS["X14"].title,
+    (
+        Panel("X14", ("averages",), "observed", "Averages, points count k/s times", AVERAGE),
+        Panel(
+            "X14", ("all-ones",), "observed", "Linear loss, all labels equal", DEVIATION,
+            guides=(Guide("2/√n, for one number of labels", lambda rows: 2 / rows["n"] ** 0.5),),
+        ),
+        Panel("X14", ("logistic",), "observed", "Logistic loss, fitted", noted=(), fitted=False),
+    ),
+    {("X14", "all-ones"): "deviation: "},
+    "Each label of each point is seen with this probability: k labels of a point, s on average.",
+    columns=3,
+)  # fmt: skip
+
 PICTURES = {
     "X1": _X1, "X2": _X2, "X3": _X3, "X4": _X4, "X5": _X5, "X6": _X6, "X7": _X7, "X8": _X8,
-    "X9": _X9, "X10": _X10, "X11": _X11,
+    "X9": _X9, "X10": _X10, "X11": _X11, "X14": _X14,
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ AXIS_NAMES = {
     "n": "number of points n",
     "L": "number of labels L",
     "d": "number of features d",
+    "observed": "share of labels observed",
     "s": "labels seen per point s",
     "P": "probability P of the most frequent label",
     "radius_factor": "radius of the ball over the norm of Z*",

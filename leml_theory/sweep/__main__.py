@@ -123,6 +123,8 @@ def _add_grid(add: Callable[..., object]) -> None:
     add("--L", type=sizes, metavar="L,...", help="labels (default 32)")
     add("--s", type=sizes, metavar="S,...", help="labels seen per point (default 1)")
     add("--skew", type=words, metavar="P,...", help="uniform, heavy:SHARE or zipf:EXPONENT")
+    text = "share of labels observed, each with this probability, instead of --s and --skew"
+    add("--observed", type=numbers(1e-6, 1.0), metavar="SHARE,...", help=text)
     add(
         "--radius",
         type=numbers(1e-6, 1e6),
@@ -148,6 +150,10 @@ def _ids(text: str) -> list[str]:
 def _grid(options: argparse.Namespace) -> Grid | None:
     """Return the grid of the user's own, None when no grid option was given."""
     given = {axis: getattr(options, axis) for axis in AXES}
+    if options.observed:
+        if given["s"] or given["skew"]:
+            raise ValueError("--observed says which labels are seen; leave out --s and --skew.")
+        given["skew"] = [f"observed:{share:g}" for share in options.observed]
     rest = {name: getattr(options, name) for name in ("world", "law", "draws")}
     if not any(value is not None for value in (*given.values(), *rest.values())):
         return None

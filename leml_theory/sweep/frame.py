@@ -33,10 +33,10 @@ from leml_theory.worlds import LAWS, feature_law, label_bound, observation_of
 Row = dict[str, Any]
 
 _FIRST = [
-    "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s", "skew",
-    "P", "radius", "radius_factor", "draws", "value", "stderr", "certificate_gap", "predicted",
-    "prediction", "unpredicted", "signal", "delta", "high_probability",
-    "high_probability_name", "exceedances",
+    "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s",
+    "observed", "skew", "P", "radius", "radius_factor", "draws", "value", "stderr",
+    "certificate_gap", "predicted", "prediction", "unpredicted", "signal", "delta",
+    "high_probability", "high_probability_name", "exceedances",
 ]  # fmt: skip
 _SCALES_WITH_RADIUS = ("value", "stderr", "predicted", "radius", "high_probability")
 
@@ -108,16 +108,20 @@ def prediction_kind(row: Row) -> str:
 def _average_is_sharp(row: Row) -> bool:
     """Return whether the predicted average is sharp for as many labels as n points can show."""
     moments = feature_law(row["law"], row["d"]).moments
-    shares = np.sort(observation_of(row["skew"], row["L"]).probabilities)[::-1]
-    same = row["labels"] == "all-ones" and row["s"] > 1  # slots of one point point the same way
+    seen = observation_of(row["skew"], row["L"])
+    shares = np.sort(seen.probabilities)[::-1]
+    # With random numbers of labels few points may carry most of the sum.
+    points = math.ceil(row["n"] / seen.label_numbers.spread**2)
+    # slots of one point point the same way
+    same = row["quantity"] == "supremum deviation" and row["labels"] == "all-ones" and row["s"] > 1
     overlap = 1.0 if same else float(np.square(shares).sum())
     rank_one = moments.top_eigenvalue >= moments.second_moment * (1 - 1e-12)
     if row["ball"] == "frobenius" or rank_one:
         rows = 1 if rank_one else row["d"]
-        return predictions.frobenius_norm_is_sharp(overlap / rows, row["n"])
-    seen = math.ceil(row["n"] * row["L"] / (row["n"] + row["L"]))
-    variances = np.array([1.0, 0.1]) if same else shares[:seen]
-    return 2 * row["n"] >= row["L"] and predictions.spectral_norm_is_sharp(row["d"], variances)
+        return predictions.frobenius_norm_is_sharp(overlap / rows, points)
+    shown = math.ceil(points * row["L"] / (points + row["L"]))
+    variances = np.array([1.0, 0.1]) if same else shares[:shown]
+    return 2 * points >= row["L"] and predictions.spectral_norm_is_sharp(row["d"], variances)
 
 
 def _bounds(row: Row) -> dict[str, BoundValue]:
@@ -213,7 +217,7 @@ def _held(frame: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
 
 def is_deterministic(row: Row | pd.Series) -> bool:
     """Return whether a row's quantity is the same in every draw: one point of constant norm."""
-    if row["quantity"] != "rademacher average" or row["n"] != 1:
+    if row["quantity"] != "rademacher average" or row["n"] != 1 or "observed" in row["skew"]:
         return False
     moments = feature_law(row["law"], row["d"]).moments
     known = math.isfinite(moments.radius)

@@ -237,23 +237,55 @@ def test_labels_never_observed_are_left_out_and_uneven_numbers_are_said():
     found = diagnose(X, Y, rng=rng(), test=(X, labels(60, 6, seed=5)))
     assert (found.unobserved, found.n_labels) == (1, 5)
     assert not found.labels.fixed
-    assert not found.gap_bounds["trace"].valid
-    assert found.raw.promised_advantage == 1
+    assert found.gap_bounds["trace"].valid  # given the numbers of labels
     text = " ".join(found.sentences())
-    assert "that apply, smallest first: none." in text
+    condition = "if the number of labels seen is independent of x and of which they are"
+    assert f"Bounds on the trace average that apply {condition} (for that number varying" in text
+    assert f"for points no longer than the longest here, {condition}:" in text
     assert "1 labels without any observed entry" in text
     assert "different numbers of labels" in text
 
 
-def test_no_bound_is_claimed_where_points_count_differently():
+def test_bounds_count_points_by_their_labels():
+    """Half of the points show 4 of 40 labels, drawn uniformly, and half show all."""
     X, Y = rng().standard_normal((400, 30)), labels(400, 40)
-    Y[::2, 1:] = np.nan
+    hidden = rng(1).permuted(np.tile(np.arange(40), (200, 1)), axis=1)[:, :36]
+    Y[np.arange(0, 400, 2)[:, None], hidden] = np.nan
     facts = diagnose(X, Y, rng=rng(), draws=60).raw
-    # points with all labels count twice: the average is sqrt(2) times what Theorem 3 says of it
+    spread = (0.5 * 4**2 + 0.5 * 40**2) / 22**2
+    squares = np.square(X).sum(axis=1)
+    assert facts.moments.second_moment == pytest.approx(squares.mean())
+    counted = np.dot(np.where(np.arange(400) % 2, 40, 4) ** 2, squares) / 400 / 22**2
+    theorem_3 = facts.bounds["theorem_3"]
+    assert theorem_3.value == pytest.approx(math.sqrt(counted / 400))
     frobenius = facts.averages["frobenius"]
-    assert frobenius.value - Z * frobenius.stderr > 1.2 * facts.bounds["theorem_3"].value
-    assert not any(bound.valid for bound in facts.bounds.values())
-    assert "same number of observed labels" in str(facts.bounds["theorem_3"].failures[-1])
+    # what Theorem 3 says of one number of labels is too little, by sqrt(1.67)
+    assert frobenius.value - Z * frobenius.stderr > 1.2 * theorem_3.value / math.sqrt(spread)
+    average = facts.averages["trace"]
+    for bound in facts.bounds.values():
+        assert not bound.valid or average.value - Z * average.stderr <= bound.value, bound.name
+    assert theorem_3.valid
+    assert frobenius.value - Z * frobenius.stderr <= theorem_3.value
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_theorem_3_holds_given_the_data_though_longer_points_show_more_labels(form):
+    X, Y = rng().standard_normal((300, 6)), labels(300, 8)
+    X[::3] *= 10
+    Y[np.arange(300) % 3 > 0, 2:] = np.nan
+    X = sparse.csr_array(np.where(rng(1).random(X.shape) < 0.5, X, 0.0))
+    found = diagnose(form(X.toarray()), Y, rng=rng(), draws=60)
+    for facts in (found.raw, found.centred):
+        for ball in ("trace", "frobenius"):
+            average = facts.averages[ball]
+            for name in ("theorem_3", "matrix_bernstein"):
+                bound = facts.bounds[name]
+                assert average.value - Z * average.stderr <= bound.value, (ball, name)
+        # what independence would give is too little
+        spread, moments = facts.setting.label_numbers.spread, facts.moments
+        blind = math.sqrt(spread * moments.second_moment / 300)
+        average = facts.averages["frobenius"]
+        assert average.value - Z * average.stderr > blind
 
 
 @pytest.mark.parametrize("large", [30.0, 0.01])

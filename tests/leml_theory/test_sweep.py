@@ -9,10 +9,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from leml_theory.bounds import COMPLEXITY_BOUNDS, tabled_bounds
+from leml_theory.plots import plot_experiment
 from leml_theory.sweep import __main__ as sweep
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,6 +97,24 @@ def test_a_grid_of_ones_own_reports_slopes(tmp_path, capsys):
     assert "0 violations" in capsys.readouterr().out
 
 
+def test_a_grid_over_the_share_observed_has_valid_bounds_everywhere(tmp_path):
+    grid = ["--observed", "0.05,0.5,1", "--n", "128", "--d", "4", "--L", "6", "--draws", "6"]
+    assert run(*grid, "--world", "logistic", "--jobs", "1", "--out", tmp_path / "g") == 0
+    frame = pd.read_csv(tmp_path / "g" / "results.csv")
+    assert set(frame["series"]) == {"logistic"}
+    assert frame["s"].to_numpy() == pytest.approx(6 * frame["observed"].to_numpy())
+    assert frame["theorem_3_valid"].all()
+    averages = frame[(frame["quantity"] == "rademacher average") & (frame["ball"] == "trace")]
+    spread = 1 + (1 - averages["observed"]) / averages["s"]
+    assert averages["theorem_3"].to_numpy() == pytest.approx(np.sqrt(spread / 128).to_numpy())
+    excess = frame[frame["quantity"] == "excess risk"]
+    assert (excess["value"] <= excess["theorem_3"]).all()
+    summary = json.loads((tmp_path / "g" / "summary.json").read_text())
+    assert {row["axis"] for row in summary["slopes"]} == {"observed"}
+    title = plot_experiment(frame, "grid").axes[0].get_xlabel()
+    assert title == "share of labels observed"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -107,6 +127,7 @@ def test_a_grid_of_ones_own_reports_slopes(tmp_path, capsys):
         (["--n", "100000000000000000000"], "at most 1.15292e+18"),
         (["--jobs", "0"], "--jobs: expected a whole number of at least 1"),
         (["--seed", "-1"], "--seed: expected a whole number of at least 0"),
+        (["--observed", "1.5"], "from 1e-06 to 1"),
         (["--law", "cauchy"], "invalid choice"),
         (["--n", ","], "separated by commas"),
         (["dance"], "invalid choice"),
@@ -128,6 +149,8 @@ def test_wrong_usage_ends_with_two_and_says_why(arguments, message, capsys):
         ([*GRID, "--s", "9"], "without replacement"),
         ([*GRID, "--s", "2", "--skew", "zipf:1"], "only with uniform labels"),
         ([*GRID, "--world", "logistic", "--law", "rank-one"], "logistic world needs"),
+        ([*GRID, "--observed", "0.5", "--s", "2"], "leave out --s and --skew"),
+        ([*GRID, "--observed", "0.5", "--world", "planted"], "planted world needs"),
         (["--draws", "1"], "at least 2"),
         (["plot"], "run the sweep"),
         (["status"], "holds no results"),

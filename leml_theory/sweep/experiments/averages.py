@@ -133,3 +133,31 @@ X7 = Experiment(
         Fit("independent", "supremum deviation", "s", "sharp", HALF),
     ),
 )
+
+
+def _x14(preset: str) -> list[Planned]:
+    quick = preset == "quick"
+    shares = (0.01, 0.03, 0.1, 0.3, 1.0) if quick else (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+    place = {"n": 1024, "d": 16, "L": 16, "s": 1, "draws": 100 if quick else 400}
+    slots = {**place, "law": "rademacher", "labels": "all-ones"}
+    fits = {**place, "law": "gaussian", "labels": "logistic", "loss": "logistic", "radius": 1.0}
+    fits["draws"] = 8 if quick else 24
+    plan = []
+    for share in shares:
+        skew = f"observed:{share}"
+        plan.append(Planned("averages", "rademacher", {**place, "law": "gaussian", "skew": skew}))
+        plan.append(Planned("all-ones", "slots", {**slots, "skew": skew}))
+        plan.append(Planned("logistic", "erm", {**fits, "skew": skew}))
+    return plan
+
+
+X14 = Experiment(
+    "X14",
+    "Missing labels: each one seen with the same probability, beside the bounds",
+    _x14,
+    (
+        Fit("averages", AVERAGE, "observed", "sharp", HALF),
+        Fit("all-ones", "supremum deviation", "observed", "sharp", {"frobenius": -0.5}),
+        Fit("logistic", "excess risk", "observed", "reported", HALF),
+    ),
+)

@@ -51,11 +51,11 @@ class Grid:
         check_draws(self.draws)
         for skew, n_labels, s in product(*(self.axes[axis] for axis in ("skew", "L", "s"))):
             observation_of(skew, n_labels, s)  # says what is wrong before anything is measured
-        several = self.axes["s"] != [1]
-        if self.world == "planted" and (self.law != "rademacher" or several):
+        several, random = self.axes["s"] != [1], "observed" in self.axes["skew"][0]
+        if self.world == "planted" and (self.law != "rademacher" or several or random):
             raise ValueError(
                 "The planted world needs --law rademacher and one label per point (--s 1), "
-                f"got law {self.law!r} and s {self.axes['s']}."
+                f"got law {self.law!r}, s {self.axes['s']} and skew {self.axes['skew']}."
             )
         if self.world == "averages" and several and self.axes["skew"] != ["uniform"]:
             raise ValueError(
@@ -82,7 +82,10 @@ class Grid:
     def experiment(self) -> Experiment:
         """Return the grid as an experiment that reports slopes and holds bounds against risks."""
         plan = self._plan()
-        numeric = "P" if self.main_axis == "skew" else self.main_axis
+        axis = self.main_axis
+        if axis == "skew" and "observed" in self.axes["skew"][0]:
+            axis = "observed"
+        numeric = "P" if axis == "skew" else axis
         fits = [
             Fit(
                 series,
@@ -95,7 +98,7 @@ class Grid:
             for quantity in ("rademacher average", "supremum deviation", "excess risk")
             if len(self.axes[self.main_axis]) > 1
         ]
-        title = f"{self.world}, {self.law} features, against {self.main_axis}"
+        title = f"{self.world}, {self.law} features, against {axis}"
         return Experiment(GRID, title, lambda _: plan, fits)
 
     def _plan(self) -> list[Planned]:
@@ -109,7 +112,8 @@ class Grid:
     def _series(self, place: dict[str, Any]) -> str:
         """Return the name of a series: the values of the other axes that vary."""
         others = [a for a in AXES if a != self.main_axis and len(self.axes[a]) > 1]
-        return ", ".join(f"{axis} = {place[axis]}" for axis in others) or self.world
+        name = ", ".join(f"{axis} = {place[axis]}" for axis in others) or self.world
+        return name.replace("skew = observed:", "observed = ")
 
     def _cells(self, series: str, place: dict[str, Any]) -> list[Planned]:
         """Return the cells of one combination: the averages, and the risk of the world."""

@@ -49,8 +49,12 @@ MUTATIONS = {
     "T3.4": [
         Mutation("summed over s", ".slots", summed_over_labels),
         Mutation("Bernoulli within", ".bernoulli_deviation", scaled(0.4)),
-        Mutation("Bernoulli's own bound", ".bernoulli_bound", scaled(0.3)),
-        Mutation("random s taken", "leml_theory.bounds.risk._sampling", returning(())),
+        Mutation("Bernoulli's own bound", ".theorem_3", scaled_bound(0.3)),
+        Mutation(
+            "points that count alike",
+            "simulations.observation.LabelNumbers.counted",
+            lambda f: lambda numbers, moments, **_: moments,
+        ),
     ],
     "T3.5": [
         Mutation("Bousquet less", ".bousquet_excess", scaled_bound(0.1)),
