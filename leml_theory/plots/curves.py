@@ -171,16 +171,9 @@ def _draw_offset(ax: Axes, rows: pd.DataFrame, axis: str) -> bool:
 
 def _draw_lower_bound(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     """Draw the mean excess that no method can beat, where it is known."""
-    if rows["minimax"].notna().any():
-        ax.plot(
-            rows[axis],
-            rows["minimax"],
-            color="black",
-            linestyle=(0, (1, 1)),
-            linewidth=1.0,
-            label="no method can beat",
-            gid="lower bound",
-        )
+    x, value, name = rows[axis], rows["minimax"], "no method can beat"
+    if value.notna().any():
+        ax.plot(x, value, color="black", lw=1.0, ls=(0, (1, 1)), label=name, gid="lower bound")
 
 
 def _rows_of_own(rows: pd.DataFrame, name: str) -> pd.DataFrame:

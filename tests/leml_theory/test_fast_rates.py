@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from leml_solver import LOSSES, Ball, FrobeniusBall, TraceBall, minimise
 from leml_theory.bounds import (
@@ -31,6 +32,7 @@ from simulations import (
     Scenario,
     UniformLabels,
     WeightedLabels,
+    low_rank_coefficients,
     zipf,
 )
 
@@ -181,6 +183,36 @@ def test_few_points_leave_the_largest_excess_of_the_ball():
         risks = [population_risk(world, SQUARED, A).value for A in (Z, best)]
         worst = max(worst, risks[0] - risks[1])
     assert worst <= offset_supremum(world, sample, ball) < math.inf
+
+
+def formula_6_or_7(n, d, n_labels, rank, least):
+    """Return (6), or (7) with a `rank`, of docs/theory_fast_rates.md, noise 1, radius |Z*| = dL."""
+    mean = n / n_labels
+    enough = np.arange(round(mean))
+    roots = np.sqrt(enough) - math.sqrt(d) - math.sqrt(least * mean)
+    rare = binom.cdf(enough - 1, n, 1 / n_labels) + np.exp(-np.square(np.maximum(roots, 0)) / 2)
+    rest = n_labels * rare.min() * 2  # half of p/d times (2 radius)^2 is 2
+    if not rank:
+        return d * n_labels / (2 * least**2 * n) + rest
+    log = math.log(n_labels)
+    omega = 1 / n_labels + math.sqrt(6 * log / (n * n_labels)) + 2 * log / n
+    size = (1 + math.sqrt(d * omega)) ** 2 + omega
+    return 4 * rank * n_labels * size / (least**2 * n) + rest
+
+
+@pytest.mark.parametrize(("ball", "rank"), [(TraceBall, 1), (TraceBall, 0), (FrobeniusBall, 0)])
+def test_the_formulas_for_gaussian_features_hold_and_are_not_idle(ball, rank):
+    rng, n, size = np.random.default_rng(8), 6000, 4
+    excesses = []
+    for _ in range(20):
+        Z = low_rank_coefficients(size, size, 1, rng)  # of both norms sqrt(d L) = 4
+        world = Scenario(IsotropicGaussian(size), LinearLabels(Z), UniformLabels(size))
+        fit = minimise(world.sample(n, rng).problem("squared"), ball(4.0), tol=1e-7)
+        excesses.append(population_risk(world, SQUARED, fit.Z).value - 0.5)
+    mean = Estimate.of(np.array(excesses))
+    bound = min(formula_6_or_7(n, size, size, rank, c) for c in np.linspace(0.3, 1, 71))
+    assert mean.value - 5 * mean.stderr <= bound
+    assert bound <= (40 if rank else 10) * mean.value
 
 
 def test_what_the_offset_bound_asks():
