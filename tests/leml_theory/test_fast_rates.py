@@ -16,6 +16,7 @@ from leml_theory.bounds import (
     offset_supremum,
 )
 from leml_theory.bounds import offset as offset_module
+from leml_theory.measurements.minimisers import erm
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import minimum_risk, population_risk
 from simulations import (
@@ -238,6 +239,33 @@ def test_the_offset_bound_names_the_moments_that_are_missing():
         ValueError, match=r"needs a world whose E xx\^T and E\[y x\] are known, got"
     ):
         offset_supremum(world, world.sample(9, np.random.default_rng(0)), TraceBall(1.0))
+
+
+@pytest.mark.parametrize("radius", [0.5, 1.0])
+def test_measured_excess_lies_between_the_lower_and_the_offset_bound(radius):
+    """Samples of the bound are not those that are measured, so chance has its part: 5 s.e."""
+    place = {"law": "gaussian", "s": 1, "skew": "uniform", "loss": "squared", "labels": "rank-1"}
+    place |= {"n": 400, "d": 6, "L": 4, "radius": radius, "draws": 20}
+    rows = erm(place, np.random.default_rng(9))
+    for row in (row for row in rows if row["quantity"] == "excess risk"):
+        offset = Estimate(row["offset_mean"], row["offset_stderr"], row["offset_draws"])
+        bound = offset_excess(RiskSetting("squared", math.inf), offset)
+        assert bound.valid
+        assert row["value"] - 5 * row["stderr"] <= bound.value <= 6 * row["value"]
+        if radius < 1:
+            assert "minimax" not in row  # Z* is outside the ball
+        else:
+            assert row["minimax"] <= row["value"] + 5 * row["stderr"]
+    assert not any("offset_mean" in row for row in rows if row["quantity"] != "excess risk")
+
+
+def test_other_losses_and_unknown_moments_have_no_offset_bound():
+    place = {"law": "gaussian", "s": 1, "skew": "uniform", "loss": "logistic", "radius": 1.0}
+    place |= {"n": 40, "d": 2, "L": 2, "labels": "logistic", "draws": 2}
+    heavy = place | {"law": "heavy-tailed", "loss": "squared", "labels": "logistic"}
+    for parameters in (place, heavy):
+        rows = erm(parameters, np.random.default_rng(10))
+        assert not any({"offset_mean", "minimax"} & set(row) for row in rows)
 
 
 # What no method can beat -----------------------------------------------------------------------
