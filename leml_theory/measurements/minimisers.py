@@ -27,6 +27,8 @@ _RELATIVE_GAP = 1e-7
 _HEAVY_TAIL = 7
 # Samples, none of them measured, over which the offset bound is averaged.
 _OFFSET_DRAWS = 12
+# Numbers, d^2 L of them, that the offset bound may hold at once: 64 MB.
+_MOST_NUMBERS = 1 << 23
 # Points from which second moments are estimated that a law does not know.
 _NEW_POINTS = 100_000
 
@@ -100,28 +102,23 @@ def _setting(ball: str, parameters: Parameters, radius: float) -> Setting:
 def _offsets(
     parameters: Parameters, fits: dict[str, _Fits], rng: np.random.Generator
 ) -> dict[str, Record]:
-    """Return the columns of the offset bound by ball; none where its moments are not known."""
+    """Return the columns of the offset bound by ball; none for other losses, unknown moments."""
     world, _ = _drawn(parameters, rng)
     known = world.features.second_moments is not None and cross_moments(world) is not None
-    if parameters["loss"] != "squared" or not known:
+    small = world.features.n_features**2 * world.labels.n_labels <= _MOST_NUMBERS
+    if parameters["loss"] != "squared" or not (known and small):
         return {}
-    gaps = {ball: max(float(fits[ball].certificates.max()), 0.0) for ball in BALLS}
-    draws = [_suprema(parameters, gaps, rng) for _ in range(_OFFSET_DRAWS)]
-    found = {ball: Estimate.of(np.array([draw[ball] for draw in draws])) for ball in BALLS}
+    suprema = np.empty((_OFFSET_DRAWS, len(BALLS)))
+    for draw in suprema:
+        world, balls = _drawn(parameters, rng)
+        sample = world.sample(int(parameters["n"]), rng)
+        for i, ball in enumerate(BALLS):
+            gap = max(float(fits[ball].certificates.max()), 0.0)
+            draw[i] = offset_supremum(world, sample, balls[ball], gap=gap)
+    found = {ball: Estimate.of(values) for ball, values in zip(BALLS, suprema.T, strict=True)}
     return {
         ball: {"offset_mean": e.value, "offset_stderr": e.stderr, "offset_draws": e.draws}
         for ball, e in found.items()
-    }
-
-
-def _suprema(
-    parameters: Parameters, gaps: dict[str, float], rng: np.random.Generator
-) -> dict[str, float]:
-    """Draw a world and a sample; return the offset bound on the excess of both its minimisers."""
-    world, balls = _drawn(parameters, rng)
-    sample = world.sample(int(parameters["n"]), rng)
-    return {
-        name: offset_supremum(world, sample, ball, gap=gaps[name]) for name, ball in balls.items()
     }
 
 
