@@ -2,7 +2,8 @@
 
 To read in this order: `failures` (why a bound may not be valid), `setting` (what a bound is given
 and what it returns), `bound` (how tables and pictures show it), `complexity` (bounds on Rademacher
-averages), `risk` (from averages to risks).
+averages), `risk` (from averages to risks), `offset` (fast rates of the squared loss), `minimax`
+(what no method can beat).
 """
 
 from leml_theory.bounds.bound import Bound, BoundLook
@@ -29,6 +30,8 @@ from leml_theory.bounds.complexity import (
     theorem_3_as_printed,
 )
 from leml_theory.bounds.failures import FailedAssumption, failures_from_json, failures_to_json
+from leml_theory.bounds.minimax import minimax_excess
+from leml_theory.bounds.offset import OFFSET, offset_excess, offset_supremum, shown_bounds
 from leml_theory.bounds.risk import (
     RISK_BOUNDS,
     bousquet_excess,
@@ -50,6 +53,7 @@ __all__ = [
     "COMPLEXITY_BOUNDS",
     "LAWS",
     "NET_CONSTANT",
+    "OFFSET",
     "PRINTED_BOUNDS",
     "RISK_BOUNDS",
     "Bound",
@@ -75,13 +79,17 @@ __all__ = [
     "matrix_bernstein",
     "mcdiarmid_excess",
     "mcdiarmid_gap",
+    "minimax_excess",
     "monte_carlo",
+    "offset_excess",
+    "offset_supremum",
     "paper_constant",
     "paper_literal_excess",
     "paper_points",
     "paper_route",
     "paper_route_as_printed",
     "rademacher_chevet",
+    "shown_bounds",
     "sub_gaussian_net",
     "tabled_bounds",
     "theorem_3",

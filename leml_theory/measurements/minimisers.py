@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import LOSSES, Ball, FrobeniusBall, Problem, TraceBall, minimise
-from leml_theory.bounds import BALLS, RiskSetting, Setting
+from leml_theory.bounds import BALLS, RiskSetting, Setting, minimax_excess, offset_supremum
 from leml_theory.measurements.exceedances import exceedances
 from leml_theory.measurements.factored import leml_at_radius
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate
-from leml_theory.risk import minimum_risk, population_risk
+from leml_theory.risk import cross_moments, minimum_risk, population_risk
 from leml_theory.worlds import feature_law, label_model, observation_of
-from simulations import FeatureLaw, LabelModel, Sample, Scenario
+from simulations import FeatureLaw, LabelModel, LinearLabels, Sample, Scenario
 
 Array = NDArray[np.float64]
 
@@ -25,6 +25,10 @@ _RELATIVE_GAP = 1e-7
 # The excess of pooled least squares has a fourth moment from n = rank + 8 on; with fewer points a
 # mean over draws says little about its expectation.
 _HEAVY_TAIL = 7
+# Samples, none of them measured, over which the offset bound is averaged.
+_OFFSET_DRAWS = 12
+# Numbers, d^2 L of them, that the offset bound may hold at once: 64 MB.
+_MOST_NUMBERS = 1 << 23
 # Points from which second moments are estimated that a law does not know.
 _NEW_POINTS = 100_000
 
@@ -39,8 +43,10 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     trials = [_trial(parameters, rng) for _ in range(int(parameters["draws"]))]
     label_bound = _largest_label(parameters)
     rows = []
-    for ball in (name for name in (*BALLS, "leml") if name in trials[0]):
-        found = _Fits(*np.array([trial[ball] for trial in trials]).T)
+    balls = [name for name in (*BALLS, "leml") if name in trials[0]]
+    fits = {ball: _Fits(*np.array([trial[ball] for trial in trials]).T) for ball in balls}
+    offsets = _offsets(parameters, fits, rng)
+    for ball, found in fits.items():
         common = {
             "certificate_gap": float(found.certificates.max()),
             "radius": float(found.radii.mean()),
@@ -49,7 +55,8 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
         }
         above = _exceedances(ball, parameters, found, label_bound)
         excess, gap = Estimate.of(found.excess), Estimate.of(found.gaps)
-        rows.append(record("excess risk", ball, parameters, excess, **common, **above))
+        fast = offsets.get(ball, {}) | _minimax(ball, parameters, found)
+        rows.append(record("excess risk", ball, parameters, excess, **common, **above, **fast))
         rows.append(record("generalisation gap", ball, parameters, gap, **common))
     if parameters["labels"] == "shared":
         pooled = Estimate.of(np.array([trial["pooled"][0] for trial in trials]))
@@ -77,15 +84,54 @@ def _largest_label(parameters: Parameters) -> float:
 
 def _exceedances(ball: str, parameters: Parameters, found: _Fits, label_bound: float) -> Record:
     """Count the trials above the 1 - delta bound, at the largest radius and certificate gap."""
-    law = feature_law(parameters["law"], int(parameters["d"]))
-    seen = observation_of(parameters["skew"], int(parameters["L"]), int(parameters["s"]))
-    kind = "trace" if ball == "leml" else ball
-    n, radius = int(parameters["n"]), float(found.radii.max())
-    setting = Setting.of(law, seen, n, radius=radius, ball=kind)
+    setting = _setting(ball, parameters, float(found.radii.max()))
     gap = max(float(found.certificates.max()), 0.0)
     loss = LOSSES[parameters["loss"]]
     risk = RiskSetting.of(loss, setting, label_bound=label_bound, certificate_gap=gap)
     return exceedances(setting, risk, found.excess)
+
+
+def _setting(ball: str, parameters: Parameters, radius: float) -> Setting:
+    """Return what the bounds are told of a cell."""
+    law = feature_law(parameters["law"], int(parameters["d"]))
+    seen = observation_of(parameters["skew"], int(parameters["L"]), int(parameters["s"]))
+    kind = "trace" if ball == "leml" else ball
+    return Setting.of(law, seen, int(parameters["n"]), radius=radius, ball=kind)
+
+
+def _offsets(
+    parameters: Parameters, fits: dict[str, _Fits], rng: np.random.Generator
+) -> dict[str, Record]:
+    """Return the columns of the offset bound by ball; none for other losses, unknown moments."""
+    world, _ = _drawn(parameters, rng)
+    known = world.features.second_moments is not None and cross_moments(world) is not None
+    small = world.features.n_features**2 * world.labels.n_labels <= _MOST_NUMBERS
+    if parameters["loss"] != "squared" or not (known and small):
+        return {}
+    suprema = np.empty((_OFFSET_DRAWS, len(BALLS)))
+    for draw in suprema:
+        world, balls = _drawn(parameters, rng)
+        sample = world.sample(int(parameters["n"]), rng)
+        for i, ball in enumerate(BALLS):
+            gap = max(float(fits[ball].certificates.max()), 0.0)
+            draw[i] = offset_supremum(world, sample, balls[ball], gap=gap)
+    found = {ball: Estimate.of(values) for ball, values in zip(BALLS, suprema.T, strict=True)}
+    return {
+        ball: {"offset_mean": e.value, "offset_stderr": e.stderr, "offset_draws": e.draws}
+        for ball, e in found.items()
+    }
+
+
+def _minimax(ball: str, parameters: Parameters, found: _Fits) -> Record:
+    """Return what no method can beat on all Z of the true rank in the ball, if Z* is in it."""
+    labels = _drawn(parameters, np.random.default_rng(0))[0].labels
+    place = tuple(parameters[name] for name in ("loss", "law", "skew"))
+    inside = place == ("squared", "gaussian", "uniform") and parameters["radius"] >= 1
+    if not (inside and isinstance(labels, LinearLabels)):
+        return {}
+    setting = _setting(ball, parameters, float(found.radii.min()))
+    rank = int(np.linalg.matrix_rank(labels.Z))
+    return {"minimax": minimax_excess(setting, rank, noise=labels.noise)}
 
 
 def _pooled_prediction(parameters: Parameters) -> Record:
@@ -114,15 +160,10 @@ def _refused(reason: str) -> Record:
 
 def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[float, ...]]:
     """Draw one world and one sample; return excess, gap, certificate gap and radius by ball."""
-    d, n_labels = int(parameters["d"]), int(parameters["L"])
-    labels = label_model(parameters["labels"], d, n_labels, rng)
-    seen = observation_of(parameters["skew"], n_labels, int(parameters["s"]))
-    world = Scenario(feature_law(parameters["law"], d), labels, seen)
+    world, balls = _drawn(parameters, rng)
+    labels = world.labels
     sample = world.sample(int(parameters["n"]), rng)
     problem = sample.problem(parameters["loss"])
-    trace = TraceBall(_unit(TraceBall(1.0), labels) * parameters["radius"])
-    frobenius = FrobeniusBall(_unit(FrobeniusBall(1.0), labels) * parameters["radius"])
-    balls: dict[str, Ball] = {"trace": trace, "frobenius": frobenius}
     engine = "certified" if problem.loss.smooth else "cvxpy"
     exact = {
         name: minimise(problem, ball, tol=_RELATIVE_GAP, engine=engine)
@@ -133,6 +174,7 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
         for (name, result), ball in zip(exact.items(), balls.values(), strict=True)
     }
     if rank := int(parameters.get("rank", 0)):
+        trace = TraceBall(balls["trace"].radius)
         Z = leml_at_radius(problem, trace, rank, exact["trace"].Z)
         lower_bound = exact["trace"].certificate.lower_bound
         found["leml"] = _judge(world, problem, trace, Z, lower_bound, rng)
@@ -140,6 +182,19 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
         z = labels.coefficients[:, 0]
         found["pooled"] = (_pooled_excess(sample, z, world.features, rng),)
     return found
+
+
+def _drawn(parameters: Parameters, rng: np.random.Generator) -> tuple[Scenario, dict[str, Ball]]:
+    """Draw a world with a new true Z; return it with the balls, in units of the norm of that Z."""
+    d, n_labels = int(parameters["d"]), int(parameters["L"])
+    labels = label_model(parameters["labels"], d, n_labels, rng)
+    seen = observation_of(parameters["skew"], n_labels, int(parameters["s"]))
+    world = Scenario(feature_law(parameters["law"], d), labels, seen)
+    factor = float(parameters["radius"])
+    return world, {
+        "trace": TraceBall(_unit(TraceBall(1.0), labels) * factor),
+        "frobenius": FrobeniusBall(_unit(FrobeniusBall(1.0), labels) * factor),
+    }
 
 
 def _unit(ball: Ball, labels: LabelModel) -> float:

@@ -17,6 +17,10 @@ SENTENCES = {
     "limit": "Dots in a ball's colour, 'limit': what larger sizes tend to, so that points may be "
     "off it; not a bound.",
     "bound": "Heavy lines: bounds on the mean where valid, on risks twice those on averages.",
+    "offset": "Dash-dotted lines in a ball's colour, 'offset bound': a bound on the mean excess of "
+    "the squared loss, averaged over samples that are not measured.",
+    "lower bound": "Black dots: every method has at least this mean excess for some Z* of the same "
+    "rank in the trace ball (oracles that know more of Z* may have less).",
     "smallest": "Black dashes: the smallest bound that is valid there.",
     "not valid": "Grey dots with crosses: a bound outside its assumptions, which promises nothing.",
     "refused": "Grey crosses: bounds outside their assumptions, refused.",

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from leml_theory.bounds import tabled_bounds
+from leml_theory.bounds import shown_bounds
 from leml_theory.plots.curves import ERRORS, draw_prediction, draw_violations, text_entry
 from leml_theory.plots.panel import Panel, numbers, varies
 from leml_theory.plots.style import GREY, LOOKS
@@ -76,7 +76,7 @@ def _draw_balls(ax: Axes, rows: pd.DataFrame) -> None:
 def _draw_own(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw the bounds of the user's own as dashes where they are valid."""
     for name in drawn_bounds(rows, "always"):
-        valid, bound = rows[is_valid(rows, name)], tabled_bounds()[name]
+        valid, bound = rows[is_valid(rows, name)], shown_bounds()[name]
         ax.plot(
             numbers(valid, "place"),
             numbers(valid, name),
@@ -96,7 +96,7 @@ def _draw_refused(ax: Axes, rows: pd.DataFrame, names: list[str]) -> None:
             continue
         bound = REFUSALS[series].bound
         control = rows[(rows["series"] == series) & (rows["ball"] == "trace")]
-        name = tabled_bounds()[bound].label
+        name = shown_bounds()[bound].label
         label = f"{series}: {name}, not valid here: {short_reason(control, bound)}"
         if not np.isfinite(control[bound]).any():
             text_entry(ax, f"{label}; it has no value")

@@ -167,7 +167,7 @@ def _lay_out(
     """Place title, panels, legends and caption from top to bottom, as high as they need."""
     title = "\n".join(textwrap.fill(line, 92) for line in texts[0].split("\n"))
     footer = textwrap.fill(texts[1], 150)
-    lines = math.ceil(len(shared) / 5)  # of the shared legend, five entries in each
+    lines = math.ceil(len(shared) / 4)  # of the shared legend, four entries in each
     head = 0.12 + 0.23 * (title.count("\n") + 1) + (0.1 + 0.2 * lines if shared else 0.0)
     foot = 0.16 + 0.15 * (footer.count("\n") + 1)
     bands = [places[i : i + columns] for i in range(0, len(places), columns)]

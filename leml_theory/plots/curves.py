@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from leml_theory.bounds import RISK_BOUNDS, tabled_bounds
+from leml_theory.bounds import BALLS, OFFSET, RISK_BOUNDS, shown_bounds, tabled_bounds
 from leml_theory.plots.panel import Panel, numbers
-from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS, PREDICTIONS
+from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS, PREDICTIONS, Look
 from leml_theory.plots.ticks import label_logs, label_values, number
 from leml_theory.plots.titles import signed
 from leml_theory.plots.validity import (
@@ -20,7 +20,6 @@ from leml_theory.plots.validity import (
     is_valid,
     short_reason,
 )
-from leml_theory.sweep.frame import bounds_in
 from leml_theory.sweep.rates import curve_slope, log_log_slope
 
 Array = NDArray[np.float64]
@@ -146,8 +145,11 @@ def draw_bounds(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
     shown = bound_rows(rows)
     if shown.empty:
         return
-    if not any(is_valid(shown, name).any() for name in bounds_in(shown)):
-        text_entry(ax, f"no valid bound: {short_reason(shown, 'theorem_3')}")
+    fast = _draw_offset(ax, rows, panel.axis)
+    _draw_lower_bound(ax, shown, panel.axis)
+    if not any(is_valid(shown, name).any() for name in tabled_bounds()):
+        start = "Theorem 3 is not valid" if fast else "no valid bound"
+        text_entry(ax, f"{start}: {short_reason(shown, 'theorem_3')}")
     else:
         for name in panel.bounds or ("theorem_3", best_of_family(shown)):
             _draw_bound(ax, shown, panel.axis, name)
@@ -158,6 +160,22 @@ def draw_bounds(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
     _draw_risk_bounds(ax, shown, panel.axis)
 
 
+def _draw_offset(ax: Axes, rows: pd.DataFrame, axis: str) -> bool:
+    """Draw the offset bound in each ball's colour; return whether it is valid anywhere."""
+    own = {ball: rows[rows["ball"] == ball] for ball in BALLS}
+    valid = [ball for ball in BALLS if is_valid(own[ball], OFFSET.name).any()]
+    for ball in valid:
+        _draw_bound(ax, own[ball], axis, OFFSET.name, LOOKS[ball])
+    return bool(valid)
+
+
+def _draw_lower_bound(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
+    """Draw the mean excess that no method can beat, where it is known."""
+    x, value, name = rows[axis], rows["minimax"], "no method can beat"
+    if value.notna().any():
+        ax.plot(x, value, color="black", lw=1.0, ls=(0, (1, 1)), label=name, gid="lower bound")
+
+
 def _rows_of_own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the rows of the ball that a bound of one's own speaks of: trace, if it can."""
     frobenius = rows[rows["ball"] == "frobenius"]
@@ -166,22 +184,24 @@ def _rows_of_own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return frobenius if only else trace
 
 
-def _draw_bound(ax: Axes, rows: pd.DataFrame, axis: str, name: str) -> None:
-    """Draw one bound: a line over its valid part, a grey dotted one over the rest."""
-    bound, x, value = tabled_bounds()[name], numbers(rows, axis), numbers(rows, name)
+def _draw_bound(
+    ax: Axes, rows: pd.DataFrame, axis: str, name: str, ball: Look | None = None
+) -> None:
+    """Draw one bound, of one ball or of both: a line where valid, grey and dotted elsewhere."""
+    bound, x, value = shown_bounds()[name], numbers(rows, axis), numbers(rows, name)
     valid = is_valid(rows, name)
     if valid.any():
         lone = "_" if valid.sum() == 1 else "None"
         ax.plot(
             x,
             np.where(valid, value, np.nan),
-            color=bound.look.colour,
+            color=ball.colour if ball else bound.look.colour,
             linestyle=bound.look.line,
             linewidth=1.5,
             marker=lone,
             markersize=16,
-            label=bound.label,
-            gid="bound",
+            label=f"{bound.label}, {ball.name}" if ball else bound.label,
+            gid="offset" if ball else "bound",
         )
     if not valid.all():
         reason = f"{bound.label}, not valid here: {short_reason(rows[~valid], name)}"
@@ -219,7 +239,7 @@ def _note(rows: pd.DataFrame, axis: str, name: str) -> str:
     valid, x = is_valid(rows, name), numbers(rows, axis)
     measured = rows["value"].where(rows["value"] > 0)
     ratios = numbers(rows, name) / measured.to_numpy(float)
-    text = tabled_bounds()[name].label
+    text = shown_bounds()[name].label
     if np.isfinite(ratios).any():
         low, high = np.nanmin(ratios), np.nanmax(ratios)
         ends = dict.fromkeys(f"{float(f'{ratio:.2g}'):g}" for ratio in (low, high))

@@ -23,6 +23,7 @@ _NEEDED = [
     "experiment", "series", "quantity", "ball", "law", "n", "d", "L", "s", "P", "radius",
     "radius_factor", "value", "stderr", "predicted", "prediction", "signal", "delta",
     "high_probability", "high_probability_name", "failures", "theorem_3", "theorem_3_valid",
+    "minimax",
 ]  # fmt: skip
 
 

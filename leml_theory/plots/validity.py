@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leml_theory.bounds import FailedAssumption, failures_from_json, tabled_bounds
+from leml_theory.bounds import FailedAssumption, failures_from_json, shown_bounds
 from leml_theory.plots.ticks import number
 from leml_theory.sweep.frame import bounds_in, is_deterministic
 from leml_theory.sweep.rates import exceeds, family_t
@@ -48,7 +48,7 @@ def _short(value: float) -> str:
 
 def drawn_bounds(rows: pd.DataFrame, drawn: str) -> list[str]:
     """Return the bounds of the frame that are drawn 'always', 'if best' or 'if asked'."""
-    bounds = tabled_bounds()
+    bounds = shown_bounds()
     return [name for name in bounds_in(rows) if bounds[name].drawn == drawn]
 
 

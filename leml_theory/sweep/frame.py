@@ -18,13 +18,16 @@ from leml_solver import LOSSES
 from leml_theory import predictions
 from leml_theory.bounds import (
     BALLS,
+    OFFSET,
     BoundValue,
     RiskSetting,
     Setting,
     expectation_bound,
     failures_to_json,
+    shown_bounds,
     tabled_bounds,
 )
+from leml_theory.rademacher import Estimate
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
 from leml_theory.sweep.rates import LEVEL, exceedance_test, exceeds, family_t, undecided
@@ -36,7 +39,7 @@ _FIRST = [
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s",
     "observed", "skew", "P", "radius", "radius_factor", "draws", "value", "stderr",
     "certificate_gap", "predicted", "prediction", "unpredicted", "signal", "delta",
-    "high_probability", "high_probability_name", "exceedances",
+    "high_probability", "high_probability_name", "exceedances", "offset_stderr", "minimax",
 ]  # fmt: skip
 _SCALES_WITH_RADIUS = ("value", "stderr", "predicted", "radius", "high_probability")
 
@@ -47,7 +50,7 @@ def columns() -> list[str]:
     `refused` tells the failed assumptions in words, `failures` holds them as JSON
     (`failures_from_json` reads them back).
     """
-    bounds = (column for name in tabled_bounds() for column in (name, f"{name}_valid"))
+    bounds = (column for name in shown_bounds() for column in (name, f"{name}_valid"))
     return [*_FIRST, *bounds, "refused", "failures"]
 
 
@@ -140,11 +143,15 @@ def _bounds(row: Row) -> dict[str, BoundValue]:
     if row["quantity"] == "rademacher average":
         return averages
     risk = _risk_setting(row, setting)
-    return {
+    risks = {
         name: BoundValue(name, risky.value, risky.failures)
         for name, average in averages.items()
         for risky in [expectation_bound(setting, risk, average)]
     }
+    if "offset_mean" not in row:
+        return risks
+    offset = Estimate(row["offset_mean"], row["offset_stderr"], row["offset_draws"])
+    return {**risks, OFFSET.name: OFFSET(risk, offset)}
 
 
 def _risk_setting(row: Row, setting: Setting) -> RiskSetting:
@@ -159,7 +166,7 @@ def _risk_setting(row: Row, setting: Setting) -> RiskSetting:
 
 def bounds_in(frame: pd.DataFrame) -> list[str]:
     """Return the names of the bounds that the frame has a column for."""
-    return [name for name in tabled_bounds() if name in frame]
+    return [name for name in shown_bounds() if name in frame]
 
 
 def comparisons(frame: pd.DataFrame) -> int:

@@ -59,10 +59,14 @@ def test_bounds_on_risks_are_twice_those_on_averages():
         assert risk.loc[ball, "theorem_3"] == pytest.approx(doubled, rel=1e-12)
 
 
-def test_squared_loss_with_gaussian_features_has_no_valid_bound():
+def test_squared_loss_with_gaussian_features_has_the_offset_bound_alone():
     place = {**LOGISTIC, "labels": "rank-1", "loss": "squared"}
     frame = frame_of(Planned("a", "erm", place))
-    assert not frame[[f"{name}_valid" for name in bounds_in(frame)]].eq(True).any(axis=None)
+    assert set(tabled_bounds()) | {"offset_excess"} == set(bounds_in(frame))
+    assert not frame[[f"{name}_valid" for name in tabled_bounds()]].eq(True).any(axis=None)
+    excess = frame["quantity"].eq("excess risk")
+    assert (frame["offset_excess_valid"].eq(True) == excess).all()
+    assert (frame["offset_excess"].notna() == excess).all()
     assert frame["refused"].str.contains("Lipschitz").all()
 
 

@@ -53,6 +53,12 @@ QUANTITIES = {
 }
 
 
+def fast_rates(where, value):
+    """Return the columns of the offset bound and, in a ball that holds Z*, of the lower bound."""
+    offset = {"offset_mean": 2 * value, "offset_stderr": value / 20, "offset_draws": 12}
+    return offset | ({"minimax": value / 4} if where["radius_factor"] >= 1 else {})
+
+
 def made_up(planned):
     """Return the rows of a planned cell without measuring: 0.1/sqrt(nL) and 0.1/sqrt(n)."""
     parameters = {"d": 1, "L": 1, **planned.parameters}
@@ -70,9 +76,11 @@ def made_up(planned):
     balls = balls or {"trace": where["L"], "frobenius": 1}
     if parameters.get("labels") == "shared":
         balls |= {"pooled": 4 * where["L"]}
+    fitted = planned.kind == "erm" and where["loss"] == "squared"
     return [
         {**where, "quantity": quantity, "ball": ball, "value": value, "stderr": value / 50}
         | {"predicted": np.nan if planned.kind == "erm" else value}
+        | (fast_rates(where, value) if fitted and quantity == "excess risk" else {})
         for quantity in QUANTITIES.get(planned.kind, ("excess risk",))
         for ball, factor in balls.items()
         for value in [0.1 / np.sqrt(where["n"] * factor)]
@@ -191,10 +199,25 @@ def test_bounds_off_the_scale_are_told_with_their_validity(pictures):
     assert "needs d ≥ L" in texts
 
 
-def test_squared_loss_says_that_no_bound_is_valid(pictures):
+def test_squared_loss_has_the_offset_bound_and_no_other(pictures):
     texts = legend_texts(pictures["X9"])
-    assert texts.count("no valid bound: needs a finite Lipschitz constant") == 5
+    assert texts.count("Theorem 3 is not valid: needs a finite Lipschitz constant") == 5
+    assert texts.count("offset bound, trace") == texts.count("offset bound, Frobenius") == 5
+    assert texts.count("no method can beat") == 4  # not of a radius that leaves out Z*
     assert "Theorem 3, both balls" in texts  # of the logistic panel
+
+
+def test_the_offset_bound_has_the_colour_of_its_ball(pictures):
+    panel = next(ax for ax in main_axes(pictures["X9"]) if "Full rank" in ax.get_title(loc="left"))
+    drawn = {line.get_label(): line for line in panel.lines if line.get_gid() == "offset"}
+    assert {name: line.get_color() for name, line in drawn.items()} == {
+        "offset bound, trace": LOOKS["trace"].colour,
+        "offset bound, Frobenius": LOOKS["frobenius"].colour,
+    }
+    # Made up as twice the measured values, with three standard errors of a twentieth of them.
+    trace = next(line for line in panel.lines if line.get_gid() == "measured")
+    ratio = drawn["offset bound, trace"].get_ydata() / trace.get_ydata()
+    assert ratio == pytest.approx(np.full(5, 2.15))
 
 
 def test_rejected_claims_are_labelled_guides(pictures):
