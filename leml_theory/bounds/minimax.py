@@ -58,7 +58,7 @@ def _check(setting: Setting) -> None:
     moments = setting.moments
     isotropic = math.isclose(moments.second_moment, setting.n_features * moments.top_eigenvalue)
     uniform = math.isclose(setting.min_probability, setting.max_probability)
-    if not (setting.law == "gaussian" and isotropic and uniform and setting.fixed_labels):
+    if not (setting.law == "gaussian" and isotropic and uniform and setting.label_numbers is None):
         raise ValueError(
             "`setting` must have isotropic Gaussian features and uniform labels, exactly s at "
             f"every point, got {setting!r}."
