@@ -128,9 +128,11 @@ def _blas_threads():
 
 def test_blas_has_one_thread_within_and_what_it_had_after():
     with threadpool_limits(limits=2, user_api="blas"):
+        before = _blas_threads()
+        assert 2 in before  # a library that a solver brings may know one thread only
         with one_blas_thread():
             assert _blas_threads() == {1}
-        assert _blas_threads() == {2}
+        assert _blas_threads() == before
 
 
 def test_threads_are_limited_before_numba_is_loaded(monkeypatch):
