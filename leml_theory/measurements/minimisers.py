@@ -89,6 +89,23 @@ def _exceedances(ball: str, parameters: Parameters, found: _Fits, label_bound: f
     return exceedances(setting, risk, found.excess)
 
 
+def predicted_excess(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
+    """Predict the excess risks of four methods, with nothing measured: a place of a map."""
+    found = predict_world(
+        partial(_world, parameters),
+        int(parameters["n"]),
+        radius=parameters["radius"],
+        draws=int(parameters["draws"]),
+        rng=rng,
+    )
+    draws = int(parameters["draws"])
+    return [
+        record("predicted excess", name, parameters, Estimate(one.excess, one.stderr, draws))
+        for name, one in found.items()
+        if not one.reason
+    ]
+
+
 def _predictions(parameters: Parameters, rng: np.random.Generator) -> dict[str, Record]:
     """Return for every method the columns that say what is predicted, or why nothing is."""
     if parameters["loss"] != "squared":
