@@ -114,7 +114,7 @@ def _predictions(parameters: Parameters, rng: np.random.Generator) -> dict[str, 
         partial(_world, parameters), int(parameters["n"]), radius=parameters["radius"], rng=rng
     )
     if (rank := int(parameters.get("rank", 0))) < found["trace"].rank:
-        reason = f"needs rank k >= {found['trace'].rank} of the trace minimiser, here k = {rank}"
+        reason = f"needs k >= {found['trace'].rank}, the trace minimiser's rank, here k = {rank}"
         found["leml"] = Predicted(reason=reason)
     return {
         name: {

@@ -39,10 +39,10 @@ _FEW, _SHARP = 8, 2
 # Share of the labels seen of a point up to which they may count as labels of different points.
 _SHARE = 0.25
 # Entries drawn by default: many small matrices, few large ones.
-_ENTRIES = 1 << 18
+_ENTRIES = 3 << 16
 _FEWEST_DRAWS, _MOST_DRAWS = 3, 64
-# Singular values below this count as zero; those of Z are of the order of sqrt(d L).
-_RANK_TOL = 1e-6
+# Change of the error, relatively, up to which a minimiser counts as one of lower rank.
+_CUT = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ class Predicted:
     training : float
         Mean empirical risk of the minimiser; NaN where it is not predicted.
     rank : int
-        Largest rank among the draws' minimisers: LEML of at least this rank has the same answer.
+        To this rank the minimiser of every draw can be cut with its error changed by at most 2 %:
+        LEML of at least this rank has the same answer.
     kind : str
         'sharp' within 3 % as measured: one label per point, at least 2 d points per label;
         'limit' what larger sizes tend to; or ''.
@@ -215,8 +216,22 @@ class _Draw:
         problem = Auxiliary.drawn(truth, scales, counts, labels.noise, rng)
         return cls(problem, counts, observation.probabilities, observation.labels_per_point)
 
+    def rank_needed(self, Z: Array) -> int:
+        """Return the smallest rank that leaves the error of Z within 2 %, if not full."""
+        U, sigma, Vt = np.linalg.svd(Z, full_matrices=False)
+        rank, error = (
+            int(np.count_nonzero(sigma > 1e-9 * sigma[0])),
+            self.problem.error(Z, self.shares),
+        )
+        while rank > 1 and sigma[-1] <= 1e-9 * sigma[0]:
+            cut = (U[:, : rank - 1] * sigma[: rank - 1]) @ Vt[: rank - 1]
+            if abs(self.problem.error(cut, self.shares) - error) > _CUT * error:
+                break
+            rank -= 1
+        return rank
+
     @property
-    def rank(self) -> int:
+    def dimensions(self) -> int:
         """Rank of E xx^T, which is d but for degenerate laws."""
         scales = self.problem.scales
         return int(np.count_nonzero(scales > 1e-7 * scales.max()))
@@ -238,10 +253,10 @@ def _averaged(draws: list[_Draw], fit: Callable[[_Draw], tuple[float, Solution]]
             return Predicted(reason="needs a minimiser that does not interpolate any label")
         if not found.converged:
             return Predicted(reason=f"the auxiliary problem is solved to {found.gap:.1e} only")
-        rows.append((excess, found.value / n, np.linalg.matrix_rank(found.Z, tol=_RANK_TOL)))
+        rows.append((excess, found.value / n, draw.rank_needed(found.Z)))
     excesses, training, ranks = np.array(rows).T
     mean = Estimate.of(excesses)
-    kind = "sharp" if s == 1 and rarest >= _SHARP * draws[0].rank else "limit"
+    kind = "sharp" if s == 1 and rarest >= _SHARP * draws[0].dimensions else "limit"
     return Predicted(mean.value, mean.stderr, float(training.mean()), int(ranks.max()), kind)
 
 
@@ -270,7 +285,7 @@ def _pooled(draws: list[_Draw], n: int) -> Predicted:
     v + (noise^2 r/s + v (r + 2))/(n - r - 1): exact for v = 0, where E(X^TX)^+ = S^+/(n - r - 1),
     and for s = 1 to the first order in r/n.
     """
-    r, s = draws[0].rank, draws[0].labels_per_point
+    r, s = draws[0].dimensions, draws[0].labels_per_point
     if n <= r + _HEAVY_TAIL:
         return Predicted(reason=f"needs n > {r + _HEAVY_TAIL}, here n = {n}")
     values = np.empty(len(draws))
@@ -285,7 +300,7 @@ def _pooled(draws: list[_Draw], n: int) -> Predicted:
 
 def _separate(draws: list[_Draw]) -> Predicted:
     """Return the excess of least squares for every label alone: noise^2 r/(2(n_l - r - 1))."""
-    r, fewest = draws[0].rank, min(int(draw.counts.min()) for draw in draws)
+    r, fewest = draws[0].dimensions, min(int(draw.counts.min()) for draw in draws)
     if fewest <= r + _HEAVY_TAIL:
         reason = f"needs {r + _HEAVY_TAIL + 1} points of every label, here one has {fewest}"
         return Predicted(reason=reason)
