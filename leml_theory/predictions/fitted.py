@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +30,6 @@ _RELATIVE_GAP = 1e-5
 _CHECK_EVERY, _MOST_CHECKS = 4, 100
 
 
-class Regulariser(Protocol):
-    """What the minimiser is constrained or penalised by."""
-
-    def prox(self, V: Array, step: float) -> Array:
-        """Return the proximal point of V."""
-
-    def gap(self, Z: Array, gradient: Array, value: float) -> float:
-        """Bound the distance from the minimum by the smooth part's gradient and value at Z."""
-
-
 @dataclass(frozen=True, slots=True)
 class InBall:
     """The constraint that Z lies in a ball."""
@@ -48,11 +37,11 @@ class InBall:
     ball: Ball
 
     def prox(self, V: Array, step: float) -> Array:  # noqa: ARG002
-        """Return the nearest point of the ball."""
+        """Return the nearest point of the ball, the proximal point for every step."""
         return self.ball.project(V)
 
     def gap(self, Z: Array, gradient: Array, value: float) -> float:  # noqa: ARG002
-        """Return <gradient, Z> minus its smallest value over the ball."""
+        """Bound the distance from the minimum: <gradient, Z> minus its least value in the ball."""
         return float(np.vdot(gradient, Z)) + self.ball.radius * self.ball.dual_norm(gradient)
 
 
@@ -68,11 +57,14 @@ class TracePenalty:
         return np.asarray((U * np.maximum(sigma - self.weight * step, 0.0)) @ Vt)
 
     def gap(self, Z: Array, gradient: Array, value: float) -> float:
-        """Return the gap; the minimiser's own penalty is at most the objective at Z."""
+        """Bound it likewise; the minimiser's own penalty is at most the objective at Z."""
         size = self.weight * float(np.linalg.svd(Z, compute_uv=False).sum())
         slope = float(np.linalg.svd(gradient, compute_uv=False)[0])
         beyond = max(slope / self.weight - 1, 0.0) * (value + size)
         return float(np.vdot(gradient, Z)) + size + beyond
+
+
+Regulariser = InBall | TracePenalty
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ QUANTITIES = {
     "slots": ("supremum deviation",),
     "outlier": ("frequency above Theorem 3",),
     "erm": ("excess risk", "generalisation gap"),
+    "predicted excess": ("predicted excess",),
 }
 
 
@@ -70,9 +71,12 @@ def made_up(planned):
     balls = balls or {"trace": where["L"], "frobenius": 1}
     if parameters.get("labels") == "shared":
         balls |= {"pooled": 4 * where["L"]}
+    if planned.kind == "predicted excess":
+        balls |= {"pooled": 4 / where["L"], "separate": 0.5}
+    on_map = parameters.get("labels") == "nearly shared"
     return [
         {**where, "quantity": quantity, "ball": ball, "value": value, "stderr": value / 50}
-        | {"predicted": np.nan if planned.kind == "erm" else value}
+        | {"predicted": np.nan if planned.kind == "erm" and not on_map else value}
         for quantity in QUANTITIES.get(planned.kind, ("excess risk",))
         for ball, factor in balls.items()
         for value in [0.1 / np.sqrt(where["n"] * factor)]
