@@ -219,10 +219,8 @@ class _Draw:
     def rank_needed(self, Z: Array) -> int:
         """Return the smallest rank that leaves the error of Z within 2 %, if not full."""
         U, sigma, Vt = np.linalg.svd(Z, full_matrices=False)
-        rank, error = (
-            int(np.count_nonzero(sigma > 1e-9 * sigma[0])),
-            self.problem.error(Z, self.shares),
-        )
+        rank = int(np.count_nonzero(sigma > 1e-9 * sigma[0]))
+        error = self.problem.error(Z, self.shares)
         while rank > 1 and sigma[-1] <= 1e-9 * sigma[0]:
             cut = (U[:, : rank - 1] * sigma[: rank - 1]) @ Vt[: rank - 1]
             if abs(self.problem.error(cut, self.shares) - error) > _CUT * error:
@@ -283,7 +281,7 @@ def _pooled(draws: list[_Draw], n: int) -> Predicted:
 
     With misfit v of the best common predictor and r the rank of E xx^T, half of
     v + (noise^2 r/s + v (r + 2))/(n - r - 1): exact for v = 0, where E(X^TX)^+ = S^+/(n - r - 1),
-    and for s = 1 to the first order in r/n.
+    and for s = 1 to the first order in r/n, which is sharp from n = 8 r on.
     """
     r, s = draws[0].dimensions, draws[0].labels_per_point
     if n <= r + _HEAVY_TAIL:
@@ -295,7 +293,8 @@ def _pooled(draws: list[_Draw], n: int) -> Predicted:
         v = 2 * problem.error(common, draw.shares)
         values[i] = (v + (problem.noise**2 * r / s + v * (r + 2)) / (n - r - 1)) / 2
     mean = Estimate.of(values)
-    return Predicted(mean.value, mean.stderr, kind="sharp")
+    sharp = v < 1e-9 or (s == 1 and n >= 8 * r)
+    return Predicted(mean.value, mean.stderr, kind="sharp" if sharp else "limit")
 
 
 def _separate(draws: list[_Draw]) -> Predicted:
