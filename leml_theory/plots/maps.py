@@ -6,13 +6,23 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
 from leml_theory.plots.panel import Panel
+from leml_theory.plots.style import Line
 from leml_theory.plots.ticks import label_values
 from leml_theory.sweep.experiments.phases import advantages
 
-_LEVELS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-_EVEN = "even: here the trace ball stops helping"
+Array = NDArray[np.float64]
+
+# advantage -> line of its contour and its name; told apart in greyscale too
+_CONTOURS: dict[int, tuple[Line, float, str]] = {
+    1: ("-", 2.4, "even: here the trace ball stops helping"),
+    2: ((0, (6, 2)), 1.1, "twice as good"),
+    4: ((0, (5, 1.5, 1, 1.5)), 1.1, "4 times"),
+    8: ((0, (2, 1.5)), 1.1, "8 times"),
+    16: ((0, (1, 2)), 1.1, "16 times"),
+}
 _REFUSED = "hatched: not predicted, a fit interpolates or points are too few"
 
 
@@ -31,13 +41,13 @@ def draw_map(ax: Axes, rows: pd.DataFrame, panel: Panel, _n_tests: int) -> None:
     ax.set(xscale="log", yscale="log")
     ax.set_facecolor("white")
     ax.patch.set(hatch="////", edgecolor="0.6")
-    ax.pcolormesh(x, y, shades, cmap="Greys", vmin=-1, vmax=5, shading="nearest", gid="map")
-    if min(shades.shape) > 1:
-        lines = ax.contour(x, y, shades, levels=np.log2(_LEVELS), colors="0.25", linewidths=0.8)
-        ax.clabel(lines, fmt=lambda level: f"{2**level:g}\N{MULTIPLICATION SIGN}", fontsize=8)
-        ax.contour(x, y, shades, levels=[0.0], colors="black", linewidths=2.4)
+    ax.pcolormesh(_edges(x), _edges(y), shades, cmap="Greys", vmin=-1, vmax=9, gid="map")
+    for level, (line, width, name) in _CONTOURS.items():
+        ax.add_line(Line2D([], [], width, line, "0.1", label=name, gid="guide"))
+        if min(shades.shape) > 1 and shades.min() <= np.log2(level) <= shades.max():
+            drawn = ax.contour(x, y, shades, levels=[np.log2(level)], colors="0.1")
+            drawn.set(linestyle=line, linewidth=width)
     _draw_points(ax, rows[rows["quantity"] == "excess risk"], panel)
-    ax.add_line(Line2D([], [], color="black", lw=2.4, label=_EVEN, gid="even"))
     ax.add_line(Line2D([], [], color="0.6", marker="s", mfc="white", ls="none", label=_REFUSED))
     label_values(ax, list(x), 8)
     shares = rows["L"].iloc[0] if across == "s" else 1
@@ -45,6 +55,14 @@ def draw_map(ax: Axes, rows: pd.DataFrame, panel: Panel, _n_tests: int) -> None:
     ax.set_yticks(y, names)
     ax.minorticks_off()
     ax.grid(visible=False)
+
+
+def _edges(places: Array) -> Array:
+    """Return the borders between places, and beyond the outer ones, on a logarithmic axis."""
+    logs = np.log(places)
+    steps = np.diff(logs) if logs.size > 1 else np.ones(1)
+    inner = logs[:-1] + steps / 2 if logs.size > 1 else logs[:0]
+    return np.exp(np.concatenate([[logs[0] - steps[0] / 2], inner, [logs[-1] + steps[-1] / 2]]))
 
 
 def _draw_points(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:

@@ -481,7 +481,7 @@ def test_errors_say_what_is_missing_and_what_to_run(frame):
     with pytest.raises(ValueError, match=r"lacks the columns value, failures.*results\.csv"):
         plot_experiment(frame.drop(columns=["value", "failures"]), "X1")
     with pytest.raises(ValueError, match="`experiment` must be one of 'X1'"):
-        plot_experiment(frame, "X12")
+        plot_experiment(frame, "X99")
     with pytest.raises(ValueError, match="`series` must be one of 'n', 'L', got 'd'"):
         plot_series(frame, "X1", "d")
     with pytest.raises(ValueError, match="`name` must be a file name"):

@@ -77,7 +77,9 @@ def _point_checks(rows: pd.DataFrame) -> list[Outcome]:
     """Check the measured excesses against the predicted ones."""
     known = rows[rows["predicted"].notna()]
     ratio = known["value"] / known["predicted"]
-    error = (known["stderr"] ** 2 + known["predicted_stderr"] ** 2) ** 0.5 / known["predicted"]
+    error = (known["stderr"] ** 2 + known["predicted_stderr"].fillna(0.0) ** 2) ** 0.5 / known[
+        "predicted"
+    ]
     passed = ((ratio - 1).abs() <= AGREES * error + _SLACK).all()
     detail = f"{ratio.min():.3f} to {ratio.max():.3f} of the prediction, {len(known)} values"
     return [("measured excesses as predicted", bool(passed), detail)]
