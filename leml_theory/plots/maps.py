@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from leml_theory.bounds.bound import Line
 from leml_theory.plots.panel import Panel
-from leml_theory.plots.style import Line
 from leml_theory.plots.ticks import label_values
 from leml_theory.sweep.experiments.phases import advantages
 
@@ -29,13 +29,7 @@ _REFUSED = "hatched: not predicted, a fit interpolates or points are too few"
 def draw_map(ax: Axes, rows: pd.DataFrame, panel: Panel, _n_tests: int) -> None:
     """Draw the predicted advantage over one rival in n and L, or in n and s."""
     across = panel.axis
-    predicted = rows[rows["quantity"] == "predicted excess"]
-    table = advantages(predicted, panel.against).pivot_table(
-        index=across, columns="n", values="advantage"
-    )
-    table = table.reindex(
-        index=sorted(predicted[across].unique()), columns=sorted(predicted["n"].unique())
-    )
+    table = _table(rows[rows["quantity"] == "predicted excess"], panel)
     x, y = table.columns.to_numpy(float), table.index.to_numpy(float)
     shades = np.log2(np.ma.masked_invalid(table.to_numpy(float)))
     ax.set(xscale="log", yscale="log")
@@ -43,7 +37,7 @@ def draw_map(ax: Axes, rows: pd.DataFrame, panel: Panel, _n_tests: int) -> None:
     ax.patch.set(hatch="////", edgecolor="0.6")
     ax.pcolormesh(_edges(x), _edges(y), shades, cmap="Greys", vmin=-1, vmax=9, gid="map")
     for level, (line, width, name) in _CONTOURS.items():
-        ax.add_line(Line2D([], [], width, line, "0.1", label=name, gid="guide"))
+        ax.plot([], [], color="0.1", linestyle=line, linewidth=width, label=name, gid="guide")
         if min(shades.shape) > 1 and shades.min() <= np.log2(level) <= shades.max():
             drawn = ax.contour(x, y, shades, levels=[np.log2(level)], colors="0.1")
             drawn.set(linestyle=line, linewidth=width)
@@ -57,12 +51,21 @@ def draw_map(ax: Axes, rows: pd.DataFrame, panel: Panel, _n_tests: int) -> None:
     ax.grid(visible=False)
 
 
+def _table(rows: pd.DataFrame, panel: Panel) -> pd.DataFrame:
+    """Return the predicted advantages, one column per n; NaN where one is not predicted."""
+    found = advantages(rows, panel.against)
+    table = found.pivot_table(index=panel.axis, columns="n", values="advantage")
+    places = {name: sorted(rows[name].unique()) for name in (panel.axis, "n")}
+    return table.reindex(index=places[panel.axis], columns=places["n"])
+
+
 def _edges(places: Array) -> Array:
     """Return the borders between places, and beyond the outer ones, on a logarithmic axis."""
     logs = np.log(places)
     steps = np.diff(logs) if logs.size > 1 else np.ones(1)
     inner = logs[:-1] + steps / 2 if logs.size > 1 else logs[:0]
-    return np.exp(np.concatenate([[logs[0] - steps[0] / 2], inner, [logs[-1] + steps[-1] / 2]]))
+    ends = logs[:1] - steps[:1] / 2, inner, logs[-1:] + steps[-1:] / 2
+    return np.asarray(np.exp(np.concatenate(ends)))
 
 
 def _draw_points(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
