@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         register_measurement,
         register_risk_bound,
     )
+    from leml_theory.predictions import Predicted, predict, predict_world
     from leml_theory.rademacher import (
         Estimate,
         conditional_rademacher_averages,
@@ -54,6 +55,7 @@ __all__ = [
     "FailedAssumption",
     "Fit",
     "Planned",
+    "Predicted",
     "RiskSetting",
     "Setting",
     "best_bound",
@@ -66,6 +68,8 @@ __all__ = [
     "expectation_bound",
     "minimum_risk",
     "population_risk",
+    "predict",
+    "predict_world",
     "rademacher_average",
     "rademacher_averages",
     "register_bound",
@@ -77,7 +81,9 @@ __all__ = [
     "register_risk_bound",
 ]
 
-_ROOMS = ("bounds", "rademacher", "risk", "sweep.experiments", "checks", "extensions")
+_ROOMS = (
+    "bounds", "rademacher", "risk", "predictions", "sweep.experiments", "checks", "extensions",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from argument_checks import one_of
 from leml_solver.losses import Loss
@@ -54,6 +55,13 @@ def _low_rank(rank: int) -> LabelFactory:
     )
 
 
+def _nearly_shared(d: int, n_labels: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw Z with nine tenths of its square in one common predictor, the rest of rank two."""
+    shared = shared_coefficients(d, n_labels, rng)
+    own = low_rank_coefficients(d, n_labels, min(2, d, n_labels), rng)
+    return math.sqrt(0.9) * shared + math.sqrt(0.1) * own
+
+
 # name -> label model for d features and L labels, its coefficients drawn afresh
 LABELS: dict[str, LabelFactory] = {
     "rank-1": _low_rank(1),
@@ -62,6 +70,7 @@ LABELS: dict[str, LabelFactory] = {
         independent_coefficients(d, n_labels, rng)
     ),
     "shared": lambda d, n_labels, rng: LinearLabels(shared_coefficients(d, n_labels, rng)),
+    "nearly shared": lambda d, n_labels, rng: LinearLabels(_nearly_shared(d, n_labels, rng)),
     "logistic": lambda d, n_labels, rng: LogisticLabels(low_rank_coefficients(d, n_labels, 1, rng)),
 }
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from argument_checks import one_of
 from leml_theory.measurements.averages import rademacher, slots
-from leml_theory.measurements.minimisers import erm
+from leml_theory.measurements.minimisers import erm, predicted_excess
 from leml_theory.measurements.planted import clipped, fixed_planted, outlier, worst_planted
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.runs.cells import Cell
@@ -30,6 +30,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "clipped": clipped,
     "outlier": outlier,
     "erm": erm,
+    "predicted excess": predicted_excess,
 }
 
 

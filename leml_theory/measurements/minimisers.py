@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from leml_theory.bounds import BALLS, RiskSetting, Setting, minimax_excess, offs
 from leml_theory.measurements.exceedances import exceedances
 from leml_theory.measurements.factored import leml_at_radius
 from leml_theory.measurements.records import Parameters, Record, record
+from leml_theory.predictions import Predicted, predict_world
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import cross_moments, minimum_risk, population_risk
 from leml_theory.worlds import feature_law, label_model, observation_of
@@ -22,9 +24,6 @@ Array = NDArray[np.float64]
 
 # Ten times tighter than the solver's default: the gap is then far below the standard errors.
 _RELATIVE_GAP = 1e-7
-# The excess of pooled least squares has a fourth moment from n = rank + 8 on; with fewer points a
-# mean over draws says little about its expectation.
-_HEAVY_TAIL = 7
 # Samples, none of them measured, over which the offset bound is averaged.
 _OFFSET_DRAWS = 12
 # Numbers, d^2 L of them, that the offset bound may hold at once: 64 MB.
@@ -42,6 +41,7 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     """
     trials = [_trial(parameters, rng) for _ in range(int(parameters["draws"]))]
     label_bound = _largest_label(parameters)
+    predicted = _predictions(parameters, rng.spawn(1)[0])
     rows = []
     balls = [name for name in (*BALLS, "leml") if name in trials[0]]
     fits = {ball: _Fits(*np.array([trial[ball] for trial in trials]).T) for ball in balls}
@@ -56,12 +56,13 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
         above = _exceedances(ball, parameters, found, label_bound)
         excess, gap = Estimate.of(found.excess), Estimate.of(found.gaps)
         fast = offsets.get(ball, {}) | _minimax(ball, parameters, found)
-        rows.append(record("excess risk", ball, parameters, excess, **common, **above, **fast))
+        columns = {**common, **above, **fast, **predicted.get(ball, {})}
+        rows.append(record("excess risk", ball, parameters, excess, **columns))
         rows.append(record("generalisation gap", ball, parameters, gap, **common))
     if parameters["labels"] == "shared":
         pooled = Estimate.of(np.array([trial["pooled"][0] for trial in trials]))
-        prediction = _pooled_prediction(parameters)
-        rows.append(record("excess risk", "pooled", parameters, pooled, **prediction))
+        columns = predicted.get("pooled", {})
+        rows.append(record("excess risk", "pooled", parameters, pooled, **columns))
     return rows
 
 
@@ -134,28 +135,50 @@ def _minimax(ball: str, parameters: Parameters, found: _Fits) -> Record:
     return {"minimax": minimax_excess(setting, rank, noise=labels.noise)}
 
 
-def _pooled_prediction(parameters: Parameters) -> Record:
-    """Return the expected excess of pooled least squares, or the reason why no formula holds.
-
-    For Gaussian x whose second moments S have rank r, :math:`E(X^TX)^+ = S^+/(n-r-1)`, and s labels
-    per point with noise of variance 1 give r/(2 s (n-r-1)).
-    """
-    n, s = int(parameters["n"]), int(parameters["s"])
-    law = feature_law(parameters["law"], int(parameters["d"]))
-    S = law.second_moments
-    if law.kind != "gaussian" or S is None:
-        return _refused(f"needs Gaussian features, here the law is '{law.kind}'")
-    if "observed" in parameters["skew"] or (s > 1 and parameters["skew"] != "uniform"):
-        return _refused("needs s different labels at every point, here they may repeat or be fewer")
-    rank = int(np.linalg.matrix_rank(S, hermitian=True))
-    if n <= rank + _HEAVY_TAIL:
-        return _refused(f"needs n > {rank + _HEAVY_TAIL}, here n = {n}")
-    return {"predicted": rank / (2 * s * (n - rank - 1))}
+def predicted_excess(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
+    """Predict the excess risks of four methods, with nothing measured: a place of a map."""
+    found = predict_world(
+        partial(_world, parameters),
+        int(parameters["n"]),
+        radius=parameters["radius"],
+        draws=int(parameters["draws"]),
+        rng=rng,
+    )
+    draws = int(parameters["draws"])
+    return [
+        record("predicted excess", name, parameters, Estimate(one.excess, one.stderr, draws))
+        for name, one in found.items()
+        if not one.reason
+    ]
 
 
-def _refused(reason: str) -> Record:
-    """Return the columns of a row that has no prediction."""
-    return {"predicted": math.nan, "unpredicted": reason}
+def _predictions(parameters: Parameters, rng: np.random.Generator) -> dict[str, Record]:
+    """Return for every method the columns that say what is predicted, or why nothing is."""
+    if parameters["loss"] != "squared":
+        return {}
+    found = predict_world(
+        partial(_world, parameters), int(parameters["n"]), radius=parameters["radius"], rng=rng
+    )
+    if (rank := int(parameters.get("rank", 0))) < found["trace"].rank:
+        reason = f"needs k >= {found['trace'].rank}, the trace minimiser's rank, here k = {rank}"
+        found["leml"] = Predicted(reason=reason)
+    return {
+        name: {
+            "predicted": one.excess,
+            "predicted_stderr": one.stderr,
+            "prediction": one.kind,
+            "unpredicted": one.reason,
+        }
+        for name, one in {"leml": found["trace"], **found}.items()
+    }
+
+
+def _world(parameters: Parameters, rng: np.random.Generator) -> Scenario:
+    """Draw the true Z of one world."""
+    d, n_labels = int(parameters["d"]), int(parameters["L"])
+    labels = label_model(parameters["labels"], d, n_labels, rng)
+    seen = observation_of(parameters["skew"], n_labels, int(parameters["s"]))
+    return Scenario(feature_law(parameters["law"], d), labels, seen)
 
 
 def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[float, ...]]:
@@ -186,14 +209,11 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
 
 def _drawn(parameters: Parameters, rng: np.random.Generator) -> tuple[Scenario, dict[str, Ball]]:
     """Draw a world with a new true Z; return it with the balls, in units of the norm of that Z."""
-    d, n_labels = int(parameters["d"]), int(parameters["L"])
-    labels = label_model(parameters["labels"], d, n_labels, rng)
-    seen = observation_of(parameters["skew"], n_labels, int(parameters["s"]))
-    world = Scenario(feature_law(parameters["law"], d), labels, seen)
+    world = _world(parameters, rng)
     factor = float(parameters["radius"])
     return world, {
-        "trace": TraceBall(_unit(TraceBall(1.0), labels) * factor),
-        "frobenius": FrobeniusBall(_unit(FrobeniusBall(1.0), labels) * factor),
+        "trace": TraceBall(_unit(TraceBall(1.0), world.labels) * factor),
+        "frobenius": FrobeniusBall(_unit(FrobeniusBall(1.0), world.labels) * factor),
     }
 
 

@@ -8,6 +8,7 @@ from leml_theory.plots.compose import Picture
 from leml_theory.plots.panel import Guide, Panel, diagonal, regimes, slope_guide
 from leml_theory.plots.style import MINUS
 from leml_theory.sweep.experiments import EXPERIMENTS
+from leml_theory.sweep.experiments.phases import LABEL_MAP, SHARE_MAP
 
 AVERAGE = "rademacher average"
 DEVIATION = "supremum deviation"
@@ -214,9 +215,38 @@ _X14 = Picture(
     columns=3,
 )  # fmt: skip
 
+_RIVALS = {
+    "frobenius": "the Frobenius ball",
+    "pooled": "pooled least squares",
+    "separate": "separate least squares",
+}
+_X12 = Picture(
+    EXPERIMENTS["X12"].title,
+    tuple(
+        Panel(
+            "X12", (series,), axis, f"Trace ball against {name}",
+            kind="map", against=rival, also="X13",
+        )
+        for series, axis in ((LABEL_MAP, "L"), (SHARE_MAP, "s"))
+        for rival, name in _RIVALS.items()
+    ),
+    remark="Shades and contours: how many times smaller the trace ball's excess is predicted to be "
+    "than the rival's; radii are the norms of the true Z. Circles: the same, measured (X13).",
+    columns=3,
+    shared_legend=True,
+)  # fmt: skip
+
+_X13 = Picture(
+    EXPERIMENTS["X13"].title,
+    (
+        Panel("X13", (LABEL_MAP,), "predicted", "One label per point", fitted=False),
+        Panel("X13", (SHARE_MAP,), "predicted", "Several labels per point", fitted=False),
+    ),
+)
+
 PICTURES = {
     "X1": _X1, "X2": _X2, "X3": _X3, "X4": _X4, "X5": _X5, "X6": _X6, "X7": _X7, "X8": _X8,
-    "X9": _X9, "X10": _X10, "X11": _X11, "X14": _X14,
+    "X9": _X9, "X10": _X10, "X11": _X11, "X12": _X12, "X13": _X13, "X14": _X14,
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from leml_theory.plots.captions import caption
 from leml_theory.plots.categories import draw_categories, draw_outlier
 from leml_theory.plots.curves import draw_curves, is_text
+from leml_theory.plots.maps import draw_map
 from leml_theory.plots.panel import Panel, setting
 from leml_theory.plots.strips import draw_ratio, draw_slopes
 from leml_theory.plots.style import PREDICTIONS, picture_style
@@ -31,7 +32,9 @@ _LETTERS = {1: 43, 2: 70, 3: 46}  # of small text that fit in a legend, by numbe
 _TITLE_LETTERS = {1: 60, 2: 48, 3: 31}
 _ALONE = 5.9  # width of the axes of a single panel, whose legend stands beside it
 
-_KINDS = {"curves": draw_curves, "categories": draw_categories, "outlier": draw_outlier}
+_KINDS = {
+    "curves": draw_curves, "categories": draw_categories, "outlier": draw_outlier, "map": draw_map,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,8 @@ def draw_panel(
     """Draw one panel without strip and legend."""
     _KINDS[panel.kind](ax, rows, panel, n_tests)
     ax.set(xlabel=panel.x_label(rows), ylabel=panel.y_label(rows))
-    label_logs(ax, "y")
+    if panel.kind != "map":
+        label_logs(ax, "y")
     ax.set_title(
         textwrap.fill(panel.title, _TITLE_LETTERS[columns]), loc="left", pad=15, fontweight="bold"
     )

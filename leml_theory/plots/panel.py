@@ -21,7 +21,11 @@ AXIS_NAMES = {
     "radius_factor": "radius of the ball over the norm of Z*",
     "radius": "radius of the ball",
 }
-_OTHER_NAMES = {"series": "", "delta": "allowed probability of failure δ"}
+_OTHER_NAMES = {
+    "series": "",
+    "predicted": "predicted excess risk (loss units)",
+    "delta": "allowed probability of failure δ",
+}
 LAW_NAMES = {
     "gaussian": "Gaussian x",
     "rademacher": "Rademacher x",
@@ -107,7 +111,10 @@ class Panel:
     fitted, fit_from : bool, float
         Whether the legend tells the fitted slope, and from which value of the axis on.
     kind : str
-        'curves' along the axis, 'categories' beside each other, or the 'outlier' of X11.
+        'curves' along the axis, 'categories' beside each other, the 'outlier' of X11, or a 'map'
+        in n and the axis, with the measured places of `also` on it.
+    against, also : str
+        For a map: which method the trace ball is compared with, and the second experiment.
     """
 
     experiment: str
@@ -124,11 +131,16 @@ class Panel:
     fitted: bool = True
     fit_from: float = 0.0
     kind: str = "curves"
+    against: str = ""
+    also: str = ""
 
     def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the panel, sorted along the axis, each point of a ball once."""
-        keep = (frame["experiment"] == self.experiment) & frame["series"].isin(self.series)
-        rows = frame[keep & (frame["quantity"] == self.quantity)]
+        keep = frame["experiment"].isin([self.experiment, self.also])
+        rows = frame[keep & frame["series"].isin(self.series)]
+        if self.kind == "map":
+            return rows
+        rows = rows[rows["quantity"] == self.quantity]
         rows = rows.drop_duplicates(["ball", self.axis])
         if self.kind != "categories":
             rows = rows.sort_values(self.axis, kind="stable")
@@ -136,6 +148,8 @@ class Panel:
 
     def x_label(self, rows: pd.DataFrame) -> str:
         """Return the name of the horizontal axis."""
+        if self.kind == "map":
+            return AXIS_NAMES["n"]
         if self.axis == "L" and varies(rows, "L") and (rows["L"] == rows["d"]).all():
             return "number of labels L (= features d)"
         return {**AXIS_NAMES, **_OTHER_NAMES}[self.axis]
@@ -144,6 +158,8 @@ class Panel:
         """Return the name of the vertical axis with its unit."""
         if self.kind == "outlier":
             return "excess risk ÷ promised excess risk"
+        if self.kind == "map":
+            return "share of labels observed" if self.axis == "s" else AXIS_NAMES[self.axis]
         name = "Rademacher average" if self.quantity.startswith("rade") else self.quantity
         units = ["" if name == "Rademacher average" else "loss units", _radius(rows)]
         unit = ", ".join(filter(None, units))

@@ -38,7 +38,7 @@ def plot_experiment(frame: pd.DataFrame, experiment: str) -> Figure:
     frame : DataFrame
         The results frame, from `results_frame` or read from results.csv.
     experiment : str
-        'X1' to 'X11', 'grid' for a grid from the command line, or an experiment of your own.
+        'X1' to 'X13', 'grid' for a grid from the command line, or an experiment of your own.
 
     Returns
     -------

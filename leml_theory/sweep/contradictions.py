@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from leml_theory.sweep.rates import LEVEL, family_t
@@ -22,10 +23,11 @@ def sharp_rows(frame: pd.DataFrame) -> pd.DataFrame:
 def contradictions(frame: pd.DataFrame, level: float = LEVEL) -> list[dict[str, Any]]:
     """Return every row whose measured mean and sharp prediction exclude each other.
 
-    They do where they differ by more than 3 % of the prediction and t standard errors, t being
-    Student's quantile for a family-wise `level` over both sides of all sharp predictions.  Draws of
-    a positive quantity that are all small by chance have a small standard error too: where the mean
-    is the smaller one, its *relative* standard error is applied to the prediction.
+    They do where they differ by more than 3 % of the prediction and t standard errors, of the
+    measurement and of the prediction's own Monte Carlo draws together, t being Student's quantile
+    for a family-wise `level` over both sides of all sharp predictions.  Draws of a positive
+    quantity that are all small by chance have a small standard error too: where the mean is the
+    smaller one, its *relative* standard error is applied to the prediction.
     """
     rows = sharp_rows(frame)
     return [
@@ -44,4 +46,5 @@ def contradicts(row: pd.Series, t: float) -> bool:
     if stderr == 0:
         return False
     error = stderr * max(1.0, predicted / value) if value > 0 else stderr
+    error = float(np.hypot(error, np.nan_to_num(row.get("predicted_stderr", 0.0))))
     return bool(abs(value - predicted) > SHARP * abs(predicted) + t * error)

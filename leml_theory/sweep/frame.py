@@ -38,10 +38,12 @@ Row = dict[str, Any]
 _FIRST = [
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s",
     "observed", "skew", "P", "radius", "radius_factor", "draws", "value", "stderr",
-    "certificate_gap", "predicted", "prediction", "unpredicted", "signal", "delta",
-    "high_probability", "high_probability_name", "exceedances", "offset_stderr", "minimax",
+    "certificate_gap", "predicted", "predicted_stderr", "prediction", "unpredicted", "signal",
+    "delta", "high_probability", "high_probability_name", "exceedances", "offset_stderr", "minimax",
 ]  # fmt: skip
-_SCALES_WITH_RADIUS = ("value", "stderr", "predicted", "radius", "high_probability")
+_SCALES_WITH_RADIUS = (
+    "value", "stderr", "predicted", "predicted_stderr", "radius", "high_probability",
+)  # fmt: skip
 
 
 def columns() -> list[str]:

@@ -50,6 +50,7 @@ QUANTITIES = {
     "slots": ("supremum deviation",),
     "outlier": ("frequency above Theorem 3",),
     "erm": ("excess risk", "generalisation gap"),
+    "predicted excess": ("predicted excess",),
 }
 
 
@@ -76,10 +77,13 @@ def made_up(planned):
     balls = balls or {"trace": where["L"], "frobenius": 1}
     if parameters.get("labels") == "shared":
         balls |= {"pooled": 4 * where["L"]}
+    if planned.kind == "predicted excess":
+        balls |= {"pooled": 4 / where["L"], "separate": 0.5}
+    on_map = parameters.get("labels") == "nearly shared"
     fitted = planned.kind == "erm" and where["loss"] == "squared"
     return [
         {**where, "quantity": quantity, "ball": ball, "value": value, "stderr": value / 50}
-        | {"predicted": np.nan if planned.kind == "erm" else value}
+        | {"predicted": np.nan if planned.kind == "erm" and not on_map else value}
         | (fast_rates(where, value) if fitted and quantity == "excess risk" else {})
         for quantity in QUANTITIES.get(planned.kind, ("excess risk",))
         for ball, factor in balls.items()
@@ -500,7 +504,7 @@ def test_errors_say_what_is_missing_and_what_to_run(frame):
     with pytest.raises(ValueError, match=r"lacks the columns value, failures.*results\.csv"):
         plot_experiment(frame.drop(columns=["value", "failures"]), "X1")
     with pytest.raises(ValueError, match="`experiment` must be one of 'X1'"):
-        plot_experiment(frame, "X12")
+        plot_experiment(frame, "X99")
     with pytest.raises(ValueError, match="`series` must be one of 'n', 'L', got 'd'"):
         plot_series(frame, "X1", "d")
     with pytest.raises(ValueError, match="`name` must be a file name"):
