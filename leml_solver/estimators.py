@@ -7,6 +7,7 @@ Paper: Section 3.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,12 +17,14 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from argument_checks import positive_integer
+from argument_checks import one_of, positive, positive_integer
 from leml_solver._estimation.blocks import BlockScores
+from leml_solver._estimation.defaults import default_penalty, default_rank
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
 from leml_solver._estimation.targets import Targets, class_targets, number_targets
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
 from leml_solver._factored.kernel_method import Kernel, fit_kernel_factors
+from leml_solver.labels import Labels
 from leml_solver.losses import Loss
 from leml_solver.metrics import loss_threshold
 
@@ -37,8 +40,8 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     """
 
     # Parameters that the subclasses' constructors set.
-    rank: int
-    penalty: float
+    rank: int | str
+    penalty: float | str
     fit_intercept: bool
     max_iter: int
     tol: float
@@ -50,6 +53,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     W_: Array
     H_: Array
     intercept_: Array
+    penalty_: float
     threshold_: float
 
     def transform(self, X: Any) -> Array:
@@ -93,7 +97,6 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         fit(
             X,
             targets,
-            penalty=self.penalty,
             loss=loss,
             random_state=solver_seed(self.random_state),
             options=self._solver_options(),
@@ -101,23 +104,47 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
 
     def _fit_rows(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit to the rows that have labels; `arguments` are those of `fit_factors`."""
-        rank = min(positive_integer(self.rank, "rank"), X.shape[1], targets.labels.shape[1])
         used = X if targets.rows is None else X[targets.rows]
-        self._keep(fit_factors(used, targets.labels, rank=rank, **arguments), targets)
+        chosen = self._chosen(lambda rows: used[rows], X.shape[1], targets.labels, arguments)
+        self._keep(fit_factors(used, targets.labels, **chosen, **arguments), targets)
 
     def _fit_kernel(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit functions of the kernel with the training rows, of which those with labels count."""
-        rank = min(positive_integer(self.rank, "rank"), X.shape[0], targets.labels.shape[1])
         given = isinstance(self.kernel, str)
         used = slice(None) if targets.rows is None else targets.rows
         points = (X.toarray() if sparse.issparse(X) else X)[:, used][used] if given else X[used]
-        made = fit_kernel_factors(
-            points, targets.labels, kernel=self.kernel, rank=rank, **arguments
+        chosen = self._chosen(
+            lambda rows: (
+                points[rows][:, rows] if given else self.kernel(points[rows], points[rows])
+            ),
+            X.shape[0],
+            targets.labels,
+            arguments,
         )
+        made = fit_kernel_factors(points, targets.labels, kernel=self.kernel, **chosen, **arguments)
         self._keep(made.fit, targets)
         self.W_ = np.zeros((X.shape[0], made.V.shape[1]))
         self.W_[used] = made.V
         self.X_fit_ = None if given else X
+
+    def _chosen(
+        self, features: Callable[[Any], Any], width: int, labels: Labels, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return rank and penalty: those given, or those that follow the data."""
+        rank, penalty = _or_auto(self.rank, "rank"), _or_auto(self.penalty, "penalty")
+        if rank is None:
+            rank = default_rank(width, labels)
+        if penalty is None:
+            penalty = default_penalty(
+                features,
+                labels,
+                arguments["loss"],
+                intercept=bool(self.fit_intercept),
+                kernel=self.kernel is not None,
+            )
+        rank = min(positive_integer(rank, "rank"), width, labels.shape[1])
+        self.penalty_ = positive(penalty, "penalty")
+        return {"rank": rank, "penalty": self.penalty_}
 
     def _solver_options(self) -> AlternatingOptions:
         """Return the solver's options with those that are parameters of the estimator."""
@@ -159,6 +186,14 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         return BlockScores(block, (X.shape[0], self.H_.shape[0]))
 
 
+def _or_auto(value: Any, name: str) -> Any:
+    """Return None for "auto", a number as it is, and refuse other words."""
+    if not isinstance(value, str):
+        return value
+    one_of(value, name, ("auto",))
+    return None
+
+
 class LEMLClassifier(LabelClassifier, LowRankEstimator):
     r"""Low-rank multi-label classifier; labels may be missing.
 
@@ -177,10 +212,13 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
     Parameters
     ----------
-    rank : int
-        k; at most min(d, L) columns are used, as more would add nothing.
-    penalty : float
-        Weight of the trace norm relative to the *sum* of losses.
+    rank : int or "auto"
+        k; at most min(d, L) columns are used, as more would add nothing; "auto" is
+        min(d, L, 100).
+    penalty : float or "auto"
+        Weight of the trace norm relative to the *sum* of losses. "auto" pulls the ridge
+        regression of least leave-one-out error towards zero as strongly as ridge regression does
+        itself; predictions then do not depend on the scale of X.
     loss : str or Loss
         "squared", "logistic", "squared_hinge", or a smooth loss of your own.
     fit_intercept : bool
@@ -218,7 +256,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         How the fit ended, and what to do next.
     trace_ : tuple of TracePoint
         Objective and time after each outer iteration.
-    objective_, n_iter_, rank_ : float, int, int
+    objective_, n_iter_, rank_, penalty_ : float, int, int, float
     unobserved_labels_ : int array
         Labels without any observed entry.
     label_names_ : pandas Index or None
@@ -245,9 +283,9 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
     def __init__(
         self,
-        rank: int = 50,
+        rank: int | str = "auto",
         *,
-        penalty: float = 1.0,
+        penalty: float | str = "auto",
         loss: str | Loss = "squared",
         fit_intercept: bool = True,
         max_iter: int = 20,
@@ -305,7 +343,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    W_, H_, intercept_, certificate_, status_, trace_, objective_, n_iter_, rank_
+    W_, H_, intercept_, certificate_, status_, trace_, objective_, n_iter_, rank_, penalty_
         As for `LEMLClassifier`.
 
     Examples
@@ -321,9 +359,9 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        rank: int = 50,
+        rank: int | str = "auto",
         *,
-        penalty: float = 1.0,
+        penalty: float | str = "auto",
         fit_intercept: bool = True,
         max_iter: int = 20,
         tol: float = 1e-4,
