@@ -37,6 +37,8 @@ __all__ = ["LEMLClassifierCV", "LEMLRegressorCV"]
 Array = NDArray[Any]
 # Penalties to try, as multiples of the one that follows the data.
 _MULTIPLES = 2.0 ** np.arange(-2, 3)
+# Fits that are only compared stop at this multiple of `tol`.
+_COARSER = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,6 +177,7 @@ class _CrossValidated(LowRankEstimator):
             start = before.W_[:, : setting.rank], before.H_[:, : setting.rank]
             options = replace(options, start=start, warm_start_rows=None)
         model: LowRankEstimator = self._estimator(replace(setting, max_iter=max_iter), options)
+        model.tol = _COARSER * self.tol
         model._fit_rows(
             part.X,
             part.targets,
