@@ -15,7 +15,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import RegressorMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
@@ -23,10 +22,10 @@ from sklearn.utils import _safe_indexing
 from argument_checks import positive, positive_integer, same_count
 from leml_solver._estimation.blocks import row_blocks
 from leml_solver._estimation.defaults import default_penalty, default_rank
-from leml_solver._estimation.scored import LabelClassifier, solver_seed
+from leml_solver._estimation.scored import solver_seed
 from leml_solver._estimation.targets import Targets, class_targets, number_targets
 from leml_solver._factored.fit import AlternatingOptions
-from leml_solver.estimators import LEMLClassifier, LEMLRegressor, LowRankEstimator
+from leml_solver.estimators import LEMLClassifier, LEMLRegressor, LowRankEstimator, is_auto
 from leml_solver.labels import Labels
 from leml_solver.losses import Loss
 from leml_solver.metrics import evaluate_scores, loss_threshold
@@ -126,10 +125,15 @@ class _CrossValidated(LowRankEstimator):
         columns = sorted({min(positive_integer(k, "ranks"), most) for k in ranks}, reverse=True)
         numbers = [self.max_iter] if self.iterations is None else self.iterations
         counts = sorted({positive_integer(number, "iterations") for number in numbers})
-        penalties = self.penalties
+        penalties, both = self.penalties, is_auto(self.unit_rows, "unit_rows")
+        self.unit_rows_ = not both and bool(self.unit_rows)
         if penalties is None:
-            middle = default_penalty(
-                lambda rows: X[rows], labels, self._loss(), intercept=bool(self.fit_intercept)
+            middle, self.unit_rows_ = default_penalty(
+                lambda rows: X[rows],
+                labels,
+                self._loss(),
+                intercept=bool(self.fit_intercept),
+                unit_rows=(False, True) if both else (self.unit_rows_,),
             )
             penalties = list(middle * _MULTIPLES)
         weights = sorted({positive(penalty, "penalties") for penalty in penalties})
@@ -145,38 +149,28 @@ class _CrossValidated(LowRankEstimator):
 
         The penalty grows along the path, as columns that reached zero could not grow again. A
         smaller rank starts from the first columns of balanced factors, the truncated singular
-        value decomposition. Where the number of iterations is to be chosen, no penalty starts from
-        another, as that would count as iterations; only further iterations go on from fewer.
+        value decomposition. Where the number of iterations is to be chosen, every fit starts
+        afresh, as one from other factors would have had more of them.
         """
         widest: LowRankEstimator | None = None
         fitted: LowRankEstimator | None = None
-        last: _Setting | None = None
         for setting in settings:
-            if self.iterations is None:
-                start = widest if setting.rank == settings[0].rank else fitted
-            else:
-                start = fitted if _continues(last, setting) else None
-            done = last.max_iter if last and start and self.iterations else 0
-            fitted = self._fit_part(part, setting, start, setting.max_iter - done, seed)
-            widest = fitted if setting.rank == settings[0].rank else widest
-            last = setting
+            first = setting.rank == settings[0].rank
+            before = (widest if first else fitted) if self.iterations is None else None
+            fitted = self._fit_part(part, setting, before, seed)
+            widest = fitted if first else widest
             bar.update()
             yield self._score(fitted, part)
 
     def _fit_part(
-        self,
-        part: _Part,
-        setting: _Setting,
-        before: LowRankEstimator | None,
-        max_iter: int,
-        seed: Any,
+        self, part: _Part, setting: _Setting, before: LowRankEstimator | None, seed: Any
     ) -> LowRankEstimator:
         """Fit a setting to one part."""
         options = replace(self.options or AlternatingOptions(), certify=False)
         if before is not None and before.W_.any():
             start = before.W_[:, : setting.rank], before.H_[:, : setting.rank]
             options = replace(options, start=start, warm_start_rows=None)
-        model: LowRankEstimator = self._estimator(replace(setting, max_iter=max_iter), options)
+        model: LowRankEstimator = self._estimator(setting, options)
         model.tol = _COARSER * self.tol
         model._fit_rows(
             part.X,
@@ -233,7 +227,7 @@ class _CrossValidated(LowRankEstimator):
         return 0.0
 
 
-class LEMLClassifierCV(LabelClassifier, _CrossValidated):
+class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
     """`LEMLClassifier` with penalty, rank and iterations chosen by cross-validation.
 
     Rows are held out; entries of Y instead where some are missing. The path over penalties is
@@ -248,7 +242,7 @@ class LEMLClassifierCV(LabelClassifier, _CrossValidated):
     ranks : sequence of int, optional
         To choose from; `LEMLClassifier`'s "auto" alone by default.
     iterations : sequence of int, optional
-        Numbers of outer iterations to choose from, as a means of early stopping; each penalty then
+        Numbers of outer iterations to choose from, as a means of early stopping; every fit then
         starts afresh. By default every fit runs until `tol` or `max_iter`.
     cv : int, EntrySplit or splitter of rows
         Number of parts, dealt out by a fixed seed, or how to hold out.
@@ -256,6 +250,8 @@ class LEMLClassifierCV(LabelClassifier, _CrossValidated):
         score(estimator, X, y), such as a `MultiLabelScorer`, or a name of scikit-learn's; larger is
         better. By default top-1 accuracy over held-out labels (precision of the best label), which
         is accuracy for a vector of classes and for a single label.
+    unit_rows : bool or "auto"
+        As for `LEMLClassifier`; "auto" decides where `penalties` are not given.
     loss, fit_intercept, max_iter, tol, options, random_state, verbose
         As for `LEMLClassifier`.
 
@@ -289,6 +285,7 @@ class LEMLClassifierCV(LabelClassifier, _CrossValidated):
         iterations: Sequence[int] | None = None,
         cv: Any = 5,
         scoring: Any = None,
+        unit_rows: bool | str = "auto",
         loss: str | Loss = "squared",
         fit_intercept: bool = True,
         max_iter: int = 20,
@@ -302,6 +299,7 @@ class LEMLClassifierCV(LabelClassifier, _CrossValidated):
         self.iterations = iterations
         self.cv = cv
         self.scoring = scoring
+        self.unit_rows = unit_rows
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -319,6 +317,7 @@ class LEMLClassifierCV(LabelClassifier, _CrossValidated):
         return LEMLClassifier(
             setting.rank,
             penalty=setting.penalty,
+            unit_rows=self.unit_rows_,
             loss=self.loss,
             fit_intercept=self.fit_intercept,
             max_iter=setting.max_iter,
@@ -340,7 +339,7 @@ class LEMLClassifierCV(LabelClassifier, _CrossValidated):
         return loss_threshold(self.loss)
 
 
-class LEMLRegressorCV(RegressorMixin, _CrossValidated):  # type: ignore[misc]
+class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
     """`LEMLRegressor` with penalty, rank and iterations chosen by cross-validation.
 
     Paper: Section 5.
@@ -398,9 +397,6 @@ class LEMLRegressorCV(RegressorMixin, _CrossValidated):  # type: ignore[misc]
         """Choose the settings and fit them to all rows; arguments as in `LEMLRegressor.fit`."""
         self._search_and_fit(X, y, mask, number_targets(y, mask))
         return self
-
-    predict = LEMLRegressor.predict
-    score = LEMLRegressor.score
 
     def _estimator(self, setting: _Setting, options: AlternatingOptions) -> LEMLRegressor:
         return LEMLRegressor(
@@ -473,11 +469,6 @@ def _entry_matrices(labels: Labels) -> tuple[Any, Any]:
         sparse.csr_array((data, found.indices, found.indptr), shape=labels.shape)
         for data in (labels.entries.values, seen)
     )
-
-
-def _continues(last: _Setting | None, setting: _Setting) -> bool:
-    """Whether a setting is the one before it with more iterations."""
-    return last is not None and replace(last, max_iter=setting.max_iter) == setting
 
 
 def _dense(matrix: Any) -> Array:

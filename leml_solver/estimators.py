@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from argument_checks import one_of, positive, positive_integer
@@ -28,7 +29,7 @@ from leml_solver.labels import Labels
 from leml_solver.losses import Loss
 from leml_solver.metrics import loss_threshold
 
-__all__ = ["LEMLClassifier", "LEMLRegressor", "LowRankEstimator"]
+__all__ = ["LEMLClassifier", "LEMLRegressor", "LowRankEstimator", "is_auto"]
 
 Array = NDArray[Any]
 
@@ -49,7 +50,9 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     options: AlternatingOptions | None
     random_state: Any
     verbose: bool
+    unit_rows: bool | str = False
     # What `fit` sets.
+    unit_rows_: bool
     W_: Array
     H_: Array
     intercept_: Array
@@ -58,6 +61,8 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
 
     def transform(self, X: Any) -> Array:
         """Return X W, the points in the latent space; K(X, training rows) W with a kernel.
+
+        Rows of X are divided by their norms first where `unit_rows_` says so.
 
         Parameters
         ----------
@@ -106,6 +111,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         """Fit to the rows that have labels; `arguments` are those of `fit_factors`."""
         used = X if targets.rows is None else X[targets.rows]
         chosen = self._chosen(lambda rows: used[rows], X.shape[1], targets.labels, arguments)
+        used = normalize(used) if self.unit_rows_ else used
         self._keep(fit_factors(used, targets.labels, **chosen, **arguments), targets)
 
     def _fit_kernel(self, X: Any, targets: Targets, **arguments: Any) -> None:
@@ -130,20 +136,24 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     def _chosen(
         self, features: Callable[[Any], Any], width: int, labels: Labels, arguments: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return rank and penalty: those given, or those that follow the data."""
-        rank, penalty = _or_auto(self.rank, "rank"), _or_auto(self.penalty, "penalty")
-        if rank is None:
-            rank = default_rank(width, labels)
-        if penalty is None:
-            penalty = default_penalty(
+        """Return rank and penalty, and keep the scale of rows: as given, or as the data say."""
+        rank = default_rank(width, labels) if is_auto(self.rank, "rank") else self.rank
+        penalty, unit = self.penalty, self.unit_rows
+        both = is_auto(unit, "unit_rows")
+        if both:
+            unit = False
+        if is_auto(penalty, "penalty"):
+            penalty, unit = default_penalty(
                 features,
                 labels,
                 arguments["loss"],
                 intercept=bool(self.fit_intercept),
                 kernel=self.kernel is not None,
+                unit_rows=(False, True) if both and self.kernel is None else (bool(unit),),
             )
-        rank = min(positive_integer(rank, "rank"), width, labels.shape[1])
+        self.unit_rows_ = bool(unit)
         self.penalty_ = positive(penalty, "penalty")
+        rank = min(positive_integer(rank, "rank"), width, labels.shape[1])
         return {"rank": rank, "penalty": self.penalty_}
 
     def _solver_options(self) -> AlternatingOptions:
@@ -172,6 +182,8 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         """Return X W for checked X, with the kernel in place of X if there is one."""
         if getattr(self, "X_fit_", None) is not None:
             X = self.kernel(X, self.X_fit_)
+        if self.unit_rows_:
+            X = normalize(X)
         return np.asarray(X @ self.W_)
 
     def _block_scores(self, X: Any) -> BlockScores:
@@ -186,12 +198,9 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         return BlockScores(block, (X.shape[0], self.H_.shape[0]))
 
 
-def _or_auto(value: Any, name: str) -> Any:
-    """Return None for "auto", a number as it is, and refuse other words."""
-    if not isinstance(value, str):
-        return value
-    one_of(value, name, ("auto",))
-    return None
+def is_auto(value: Any, name: str) -> bool:
+    """Whether a setting is "auto"; other words are refused."""
+    return isinstance(value, str) and bool(one_of(value, name, ("auto",)))
 
 
 class LEMLClassifier(LabelClassifier, LowRankEstimator):
@@ -219,6 +228,9 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         Weight of the trace norm relative to the *sum* of losses. "auto" pulls the ridge
         regression of least leave-one-out error towards zero as strongly as ridge regression does
         itself; predictions then do not depend on the scale of X.
+    unit_rows : bool or "auto"
+        Divide each row of X by its norm, which suits word counts. "auto" does so if the penalty is
+        "auto" too and it lowers the leave-one-out error of ridge regression. Not for kernels.
     loss : str or Loss
         "squared", "logistic", "squared_hinge", or a smooth loss of your own.
     fit_intercept : bool
@@ -256,7 +268,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         How the fit ended, and what to do next.
     trace_ : tuple of TracePoint
         Objective and time after each outer iteration.
-    objective_, n_iter_, rank_, penalty_ : float, int, int, float
+    objective_, n_iter_, rank_, penalty_, unit_rows_ : float, int, int, float, bool
     unobserved_labels_ : int array
         Labels without any observed entry.
     label_names_ : pandas Index or None
@@ -286,6 +298,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         rank: int | str = "auto",
         *,
         penalty: float | str = "auto",
+        unit_rows: bool | str = "auto",
         loss: str | Loss = "squared",
         fit_intercept: bool = True,
         max_iter: int = 20,
@@ -297,6 +310,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     ) -> None:
         self.rank = rank
         self.penalty = penalty
+        self.unit_rows = unit_rows
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter

@@ -34,6 +34,7 @@ _ARRAYS = ("W_", "H_", "intercept_", "unobserved_labels_")
 _OPTIONAL = ("classes_", "label_names_", "feature_names_in_")
 _NUMBERS = ("n_features_in_", "n_iter_", "rank_", "objective_", "threshold_")
 _FACTS = (*_NUMBERS, "target_kind_", "sparse_output_")
+_NEWER = ("penalty_", "unit_rows_")  # absent from the first files of this version
 _KINDS = {
     "LEMLClassifier": ("binary", "multiclass", "multilabel"),
     "LEMLRegressor": ("vector", "matrix"),
@@ -94,7 +95,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "version": FORMAT_VERSION,
         "estimator": name,
         "parameters": _parameters(model),
-        "facts": {key: _scalar(getattr(model, key)) for key in _FACTS},
+        "facts": {key: _scalar(getattr(model, key)) for key in (*_FACTS, *_NEWER)},
         "status": model.status_.name,
         "certificate": _certificate(model.certificate_),
     }
@@ -235,6 +236,9 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Model:
     model = _ESTIMATORS[name](**parameters)
     for key in _FACTS:
         setattr(model, key, header["facts"][key])
+    older = {"penalty_": parameters["penalty"], "unit_rows_": False}
+    for key in _NEWER:
+        setattr(model, key, header["facts"].get(key, older[key]))
     for key in (*_ARRAYS, *(key for key in _OPTIONAL if key in arrays)):
         setattr(model, key, arrays[key])
     _check_shapes(model, _KINDS[name])

@@ -1,19 +1,22 @@
-r"""The penalty and the rank that follow the data, for users who give none.
+r"""The penalty, the rank and the scale of rows that follow the data, for users who give none.
 
 The penalty pulls the best ridge regression towards zero as strongly as ridge regression itself
 does. With the ridge weight :math:`\alpha` of least leave-one-out error and its coefficients Z,
-the two pulls along Z are equal when :math:`\mu |Z|_{tr} = \alpha |Z|_F^2`.
+the two pulls along Z are equal when :math:`\mu |Z|_{tr} = \alpha |Z|_F^2`. Rows are divided by
+their norms if that lowers the leave-one-out error of ridge regression.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
 from leml_solver._linalg.factors import eigenvectors
 from leml_solver.labels import Labels
@@ -23,7 +26,7 @@ __all__ = ["default_penalty", "default_rank"]
 
 Array = NDArray[np.float64]
 # The eigenvalues of the Gram matrix of so many rows take a fraction of a second.
-_ROWS = 700
+_ROWS = 500
 # The penalty sets to zero what the data do not support; more columns mostly cost time and memory.
 _RANK = 100
 # Ridge weights relative to the largest eigenvalue.
@@ -45,12 +48,13 @@ def default_penalty(
     *,
     intercept: bool,
     kernel: bool = False,
-) -> float:
-    """Return the penalty that equals the pull of ridge regression at its best weight.
+    unit_rows: tuple[bool, ...] = (False,),
+) -> tuple[float, bool]:
+    """Return the penalty that equals the pull of ridge regression at its best, and unit or not.
 
     A missing label counts as the mean of its label. A loss whose slope at zero differs by c
     between the labels 0 and 1 has c times the noise of the squared loss in its gradient, and gets
-    c times the penalty. At most 700 rows are used, drawn by a fixed seed.
+    c times the penalty. At most 500 rows are used, drawn by a fixed seed.
 
     Parameters
     ----------
@@ -64,14 +68,22 @@ def default_penalty(
         Whether each label has an intercept.
     kernel : bool
         Whether `features` gives kernels.
+    unit_rows : tuple of bool
+        Whether rows may be taken as they are (False), divided by their norms (True), or both, of
+        which the lower leave-one-out error decides.
     """
     known = labels.observed_rows
     if known.size > _ROWS:
         known = np.sort(np.random.default_rng(0).choice(known, _ROWS, replace=False))
     Y = _filled(labels.take(known), intercept)
-    ridge = _Ridge(*_spectrum(features(known), intercept, kernel), Y, intercept)
+    X, found = features(known), []
+    for unit in unit_rows:
+        spectrum = _spectrum(normalize(X) if unit else X, intercept, kernel)
+        ridge = _Ridge(*spectrum, Y, intercept)
+        found.append((*ridge.best(), unit, ridge))
+    _, alpha, unit, ridge = min(found, key=itemgetter(0))
     kind = LOSSES.get(loss) if isinstance(loss, str) else loss
-    return _slope_difference(kind) * ridge.pull()
+    return _slope_difference(kind) * ridge.pull(alpha), unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,19 +107,20 @@ class _Ridge:
     Y: Any
     intercept: bool
 
-    def pull(self) -> float:
-        """Return alpha |Z|_F^2 / |Z|_tr at the best alpha; 1 if Z is zero for every alpha."""
+    def pull(self, alpha: float) -> float:
+        """Return alpha |Z|_F^2 / |Z|_tr; 1 if Z is zero."""
         if not self.eigenvalues.size:
             return 1.0
-        alpha = self.best_weight()
         scale = np.sqrt(self.eigenvalues) / (self.eigenvalues + alpha)
         squares = np.linalg.eigvalsh(scale[:, None] * self._label_gram() * scale)
-        singular = np.sqrt(np.maximum(squares, 0.0))
+        # What rounding leaves of a zero eigenvalue would count by its square root.
+        floor = len(squares) * _EPS * squares[-1]
+        singular = np.sqrt(np.where(squares > floor, squares, 0.0))
         total = float(singular.sum())
         return float(alpha * np.square(singular).sum() / total) if total > 0 else 1.0
 
-    def best_weight(self) -> float:
-        """Return the alpha of least leave-one-out error."""
+    def best(self) -> tuple[float, float]:
+        """Return the least leave-one-out error and its alpha."""
         Y = self._combined()
         inside = self.vectors.T @ Y
         outside = Y - self.vectors @ inside
@@ -120,7 +133,8 @@ class _Ridge:
             leverage_left = np.maximum(free + squares @ left, _EPS)
             return float(np.square(residual / leverage_left[:, None]).sum())
 
-        return float(min(self.eigenvalues[-1] * _WEIGHTS, key=error))
+        size = float(self.eigenvalues[-1]) if self.eigenvalues.size else 1.0
+        return min((error(size * weight), size * weight) for weight in _WEIGHTS.tolist())
 
     def _combined(self) -> Array:
         """Return the labels, or random combinations of many, less their means for an intercept."""

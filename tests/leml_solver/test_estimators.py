@@ -62,7 +62,7 @@ def toy(seed=0, n=60, d=8, L=5, missing=0.0):
 
 
 def classifier(**parameters):
-    return LEMLClassifier(**{"rank": 3, "random_state": 0, **parameters})
+    return LEMLClassifier(**{"rank": 3, "penalty": 1.0, "random_state": 0, **parameters})
 
 
 @pytest.mark.parametrize("loss", LOSSES)
