@@ -8,7 +8,7 @@ Paper: Section 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
 from argument_checks import positive, positive_integer, same_count
-from leml_solver._estimation.blocks import row_blocks
+from leml_solver._estimation.blocks import dense, row_blocks
 from leml_solver._estimation.defaults import default_penalty, default_rank
 from leml_solver._estimation.scored import solver_seed
 from leml_solver._estimation.targets import Targets, class_targets, number_targets
@@ -63,6 +63,7 @@ class _Setting:
 class _CrossValidated(LowRankEstimator):
     """Choose the settings of a low-rank estimator by its score on what was held out."""
 
+    _single: Any  # the estimator of one setting
     kernel = None  # nothing here depends on one, but rows and columns of kernels go together
     # Parameters that the subclasses' constructors set.
     penalties: Sequence[float] | None
@@ -113,7 +114,7 @@ class _CrossValidated(LowRankEstimator):
         self._keep_table(settings, np.array(scores).T)
         options = self.options or AlternatingOptions()
         self.best_estimator_ = self._estimator(settings[self.best_index_], options)
-        self.best_estimator_.set_params(random_state=self.random_state).fit(X, y, mask)
+        self.best_estimator_.fit(X, y, mask)
         for name, value in vars(self.best_estimator_).items():
             if name.endswith("_"):
                 setattr(self, name, value)
@@ -126,16 +127,17 @@ class _CrossValidated(LowRankEstimator):
         numbers = [self.max_iter] if self.iterations is None else self.iterations
         counts = sorted({positive_integer(number, "iterations") for number in numbers})
         penalties, both = self.penalties, is_auto(self.unit_rows, "unit_rows")
+        self._usual_penalty: float | None = None
         self.unit_rows_ = not both and bool(self.unit_rows)
         if penalties is None:
-            middle, self.unit_rows_ = default_penalty(
+            self._usual_penalty, self.unit_rows_ = default_penalty(
                 lambda rows: X[rows],
                 labels,
                 self._loss(),
                 intercept=bool(self.fit_intercept),
                 unit_rows=(False, True) if both else (self.unit_rows_,),
             )
-            penalties = list(middle * _MULTIPLES)
+            penalties = list(self._usual_penalty * _MULTIPLES)
         weights = sorted({positive(penalty, "penalties") for penalty in penalties})
         path = [_Setting(*point) for point in product(columns, weights, counts)]
         if not path:
@@ -190,7 +192,7 @@ class _CrossValidated(LowRankEstimator):
         return float(scorer(model, part.X_held, part.y_held()))
 
     def _keep_table(self, settings: list[_Setting], scores: Array) -> None:
-        """Store the score of every setting; of equal ones the larger penalty, then rank, wins."""
+        """Store the score of every setting, and which is chosen."""
         self.n_splits_ = scores.shape[1]
         means = scores.mean(axis=1)
         self.cv_results_ = {
@@ -203,8 +205,24 @@ class _CrossValidated(LowRankEstimator):
         }
         if not np.isfinite(means).any():
             raise ValueError("`scoring` must give a number for some setting, got NaN for all.")
-        self.best_index_ = int(len(means) - 1 - np.nanargmax(means[::-1]))
+        self.best_index_ = self._chosen_index(scores)
         self.best_score_ = float(means[self.best_index_])
+
+    def _chosen_index(self, scores: Array) -> int:
+        """Return the setting of best mean score, of equal ones the last, so of largest penalty.
+
+        The penalty that follows the data stays unless the best one beats it by more than one
+        standard error of their difference: less may be chance.
+        """
+        means = scores.mean(axis=1)
+        best = int(len(means) - 1 - np.nanargmax(means[::-1]))
+        usual = np.flatnonzero(self.cv_results_["param_penalty"] == self._usual_penalty)
+        if not usual.size or not np.isfinite(means[usual]).any():
+            return best
+        rival = int(usual[np.nanargmax(means[usual])])
+        difference = scores[best] - scores[rival]
+        error = difference.std(ddof=1) / np.sqrt(difference.size)
+        return best if difference.mean() > error else rival
 
     def _progress(self, total: int) -> Any:
         """Return a progress bar over fits, silent unless asked for."""
@@ -213,8 +231,12 @@ class _CrossValidated(LowRankEstimator):
         return tqdm(total=total, disable=not self.verbose, unit="fit")
 
     def _estimator(self, setting: _Setting, options: AlternatingOptions) -> Any:
-        """Return the estimator of one setting."""
-        raise NotImplementedError
+        """Return the estimator of one setting; parameters of the same name are handed on."""
+        model = self._single()
+        shared = model.get_params().keys() & self.get_params(deep=False).keys()
+        model.set_params(**{name: getattr(self, name) for name in shared})
+        model.set_params(**asdict(setting), options=options, verbose=False)
+        return model.set_params(unit_rows=self.unit_rows_) if "unit_rows" in shared else model
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         """Return the metric where the user gives none."""
@@ -238,7 +260,9 @@ class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
     Parameters
     ----------
     penalties : sequence of float, optional
-        To choose from; five in factors of two around `LEMLClassifier`'s "auto" by default.
+        To choose from, by the best mean score. By default five in factors of two around
+        `LEMLClassifier`'s "auto", which stays unless another is better by more than one standard
+        error of the difference.
     ranks : sequence of int, optional
         To choose from; `LEMLClassifier`'s "auto" alone by default.
     iterations : sequence of int, optional
@@ -272,10 +296,12 @@ class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
     >>> from leml_solver import LEMLClassifierCV
     >>> X = np.tile(np.eye(4), (5, 1))
     >>> Y = np.tile([[1, 0], [1, 0], [0, 1], [0, 1]], (5, 1))
-    >>> model = LEMLClassifierCV(penalties=[0.1, 100.0], random_state=0).fit(X, Y)
-    >>> model.penalty_, model.best_score_
-    (0.1, 1.0)
+    >>> model = LEMLClassifierCV(random_state=0).fit(X, Y)
+    >>> model.rank_, model.best_score_
+    (2, 1.0)
     """
+
+    _single = LEMLClassifier
 
     def __init__(
         self,
@@ -312,18 +338,6 @@ class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
         """Choose the settings and fit them to all rows; arguments as in `LEMLClassifier.fit`."""
         self._search_and_fit(X, y, mask, class_targets(y, mask))
         return self
-
-    def _estimator(self, setting: _Setting, options: AlternatingOptions) -> LEMLClassifier:
-        return LEMLClassifier(
-            setting.rank,
-            penalty=setting.penalty,
-            unit_rows=self.unit_rows_,
-            loss=self.loss,
-            fit_intercept=self.fit_intercept,
-            max_iter=setting.max_iter,
-            tol=self.tol,
-            options=options,
-        )
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         Y, mask = part.held.complete, None
@@ -366,6 +380,8 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
     (0.001, [[2.0, 4.0]])
     """
 
+    _single = LEMLRegressor
+
     def __init__(
         self,
         penalties: Sequence[float] | None = None,
@@ -398,23 +414,13 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
         self._search_and_fit(X, y, mask, number_targets(y, mask))
         return self
 
-    def _estimator(self, setting: _Setting, options: AlternatingOptions) -> LEMLRegressor:
-        return LEMLRegressor(
-            setting.rank,
-            penalty=setting.penalty,
-            fit_intercept=self.fit_intercept,
-            max_iter=setting.max_iter,
-            tol=self.tol,
-            options=options,
-        )
-
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         scores, held, total = model._block_scores(part.X_held), part.held, 0.0
         values, mask = (held.complete, None) if held.is_full else _entry_matrices(held)
         for start, stop in row_blocks(scores.shape):
-            errors = _dense(values[start:stop]) - scores.block(start, stop)
+            errors = dense(values[start:stop]) - scores.block(start, stop)
             if mask is not None:
-                errors = errors[_dense(mask[start:stop])]
+                errors = errors[dense(mask[start:stop])]
             total += float(np.square(errors).sum())
         return -total / held.n_observed
 
@@ -469,8 +475,3 @@ def _entry_matrices(labels: Labels) -> tuple[Any, Any]:
         sparse.csr_array((data, found.indices, found.indptr), shape=labels.shape)
         for data in (labels.entries.values, seen)
     )
-
-
-def _dense(matrix: Any) -> Array:
-    """Return a matrix as an array."""
-    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)

@@ -223,7 +223,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     ----------
     rank : int or "auto"
         k; at most min(d, L) columns are used, as more would add nothing; "auto" is
-        min(d, L, 100).
+        min(d, L, 200).
     penalty : float or "auto"
         Weight of the trace norm relative to the *sum* of losses. "auto" pulls the ridge
         regression of least leave-one-out error towards zero as strongly as ridge regression does

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
+from leml_solver._estimation.blocks import dense
 from leml_solver._linalg.factors import eigenvectors
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES, Loss
@@ -28,7 +29,7 @@ Array = NDArray[np.float64]
 # The eigenvalues of the Gram matrix of so many rows take a fraction of a second.
 _ROWS = 500
 # The penalty sets to zero what the data do not support; more columns mostly cost time and memory.
-_RANK = 100
+_RANK = 200
 # Ridge weights relative to the largest eigenvalue.
 _WEIGHTS = 3.0 ** np.arange(-19, 5)
 # Random combinations of labels that stand for them all in a sum of squared errors.
@@ -37,7 +38,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 def default_rank(width: int, labels: Labels) -> int:
-    """Return min(columns of X, labels, 100): the penalty, not the rank, limits the model."""
+    """Return min(columns of X, labels, 200): the penalty, not the rank, limits the model."""
     return min(width, labels.shape[1], _RANK)
 
 
@@ -141,8 +142,8 @@ class _Ridge:
         Y = self.Y
         if Y.shape[1] > _COMBINATIONS:
             Y = Y @ np.random.default_rng(0).choice((-1.0, 1.0), (Y.shape[1], _COMBINATIONS))
-        dense = np.asarray(Y.toarray() if sparse.issparse(Y) else Y, dtype=np.float64)
-        return _centred(dense) if self.intercept else dense
+        values = dense(Y).astype(np.float64)
+        return _centred(values) if self.intercept else values
 
     def _label_gram(self) -> Array:
         """Return U^T Y Y^T U for the singular vectors U; n x n numbers if there are many labels."""
@@ -160,11 +161,11 @@ def _spectrum(X: Any, centre: bool, kernel: bool) -> tuple[Array, Array]:
         values, vectors = eigenvectors(_centred(_centred(K).T) if centre else K)
         kept = values > n * _EPS * values[-1]
         return values[kept], vectors[:, kept]
-    dense = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
-    dense = _centred(dense) if centre else dense
-    values, directions = eigenvectors(dense.T @ dense)
+    rows = dense(X).astype(np.float64)
+    rows = _centred(rows) if centre else rows
+    values, directions = eigenvectors(rows.T @ rows)
     kept = values > n * _EPS * values[-1]
-    return values[kept], dense @ (directions[:, kept] / np.sqrt(values[kept]))
+    return values[kept], rows @ (directions[:, kept] / np.sqrt(values[kept]))
 
 
 def _centred(A: Array) -> Array:
@@ -187,9 +188,7 @@ def _filled(labels: Labels, intercept: bool) -> Any:
 
 def _gram(A: Any) -> Array:
     """Return A A^T as a dense array."""
-    product = A @ A.T
-    dense = product.toarray() if sparse.issparse(product) else product
-    return np.asarray(dense, dtype=np.float64)
+    return dense(A @ A.T).astype(np.float64)
 
 
 def _slope_difference(loss: Loss | None) -> float:

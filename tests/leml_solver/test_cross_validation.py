@@ -188,6 +188,23 @@ def test_the_path_equals_separate_fits():
     )
 
 
+@pytest.mark.parametrize(("noise", "moved"), [(0.0, True), (5.0, False)])
+def test_the_penalty_that_follows_the_data_stays_unless_another_is_clearly_better(noise, moved):
+    """A metric of our own prefers a quarter of it by 1, in some parts more, in some less."""
+    X, Y = toy()
+    usual = fitted(X, Y, unit_rows="auto").penalty_
+    shifts = iter(np.repeat([1 + noise, 1 - noise, 1 + noise, 1 - noise, 1.0], 5))
+
+    def metric(model, *_):
+        shift = next(shifts)
+        return shift if model.penalty < 0.3 * usual else 0.0
+
+    search = LEMLClassifierCV(scoring=metric, random_state=0).fit(X, Y)
+    # the mean difference is 1; its standard error is 0, or 5 sqrt(1 / 5)
+    assert search.penalty_ == pytest.approx(usual * (0.25 if moved else 1.0))
+    assert search.best_score_ == (1.0 if moved else 0.0)
+
+
 def test_early_stopping_is_a_setting():
     X, Y = toy()
     seen, counts = Recorder(), (1, 3, 8)
