@@ -18,6 +18,7 @@ import time
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 from scipy import sparse
@@ -95,7 +96,7 @@ def measure(data):
     LEMLClassifierCV(cv=2, random_state=0).fit(X[:60], Y[:60])  # compiles
     plain, plain_seconds = cpu(lambda: LEMLClassifier(random_state=0).fit(X, Y))
     chosen, search_seconds = cpu(lambda: LEMLClassifierCV(random_state=0).fit(X, Y))
-    fit_seconds = cpu(lambda: clone(chosen.best_estimator_).fit(X, Y))[1]
+    again = [cpu(lambda: clone(chosen.best_estimator_).fit(X, Y))[1] for _ in range(3)]
     hits["LEML"] = top_1(plain.decision_function(X_test), Y_test)
     hits["LEML CV"] = top_1(chosen.decision_function(X_test), Y_test)
     return {
@@ -106,7 +107,7 @@ def measure(data):
         "chosen_penalty": chosen.penalty_,
         "default_seconds": plain_seconds,
         "search_seconds": search_seconds,
-        "fit_seconds": fit_seconds,
+        "fit_seconds": median(again),
     }
 
 
