@@ -177,7 +177,8 @@ def _one_vs_rest(kind, X, Y, threads, **setting):
     return SklearnModel(model, sum(_bytes(one, ("coef_", "intercept_")) for one in fitted))
 
 
-def _napkin(kind, X, Y, threads, **setting):
+def napkin_model(kind, X, Y, threads, **setting):
+    """Fit a model of napkinXC in a folder of its own."""
     from napkinxc import models
 
     folder = tempfile.TemporaryDirectory()
@@ -239,7 +240,7 @@ def contenders(ranks: tuple[int, ...]) -> list[Contender]:
         ),
         *(
             Contender(
-                kind, "napkinXC", partial(_napkin, kind),
+                kind, "napkinXC", partial(napkin_model, kind),
                 _grid({}, liblinear_c=(1.0, 10.0, 100.0)), "napkinxc",
             )
             for kind in ("PLT", "BR")

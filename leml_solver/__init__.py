@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         fit_factors,
         fit_problem,
     )
+    from leml_solver.cross_validation import LEMLClassifierCV, LEMLRegressorCV
     from leml_solver.estimators import LEMLClassifier, LEMLRegressor
     from leml_solver.metrics import average_auc, evaluate_scores, hamming_loss, top_k_accuracy
     from leml_solver.model_selection import EntrySplit, MultiLabelScorer, evaluate_estimator
@@ -60,7 +61,9 @@ __all__ = [
     "FrobeniusBall",
     "Hinge",
     "LEMLClassifier",
+    "LEMLClassifierCV",
     "LEMLRegressor",
+    "LEMLRegressorCV",
     "Labels",
     "Linear",
     "Logistic",
@@ -99,7 +102,9 @@ _WHERE = {
     "fit_problem": "_factored.fit",
     "EntrySplit": "model_selection",
     "LEMLClassifier": "estimators",
+    "LEMLClassifierCV": "cross_validation",
     "LEMLRegressor": "estimators",
+    "LEMLRegressorCV": "cross_validation",
     "average_auc": "metrics",
     "evaluate_scores": "metrics",
     "hamming_loss": "metrics",

@@ -7,6 +7,7 @@ Paper: Section 3.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,18 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from argument_checks import positive_integer, real_input
+from argument_checks import one_of, positive, positive_integer, real_input
 from leml_solver._estimation.blocks import BlockScores
+from leml_solver._estimation.defaults import default_penalty, default_rank
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
 from leml_solver._estimation.targets import Targets, class_targets, number_targets
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
 from leml_solver._factored.kernel_method import Kernel, fit_kernel_factors
+from leml_solver.labels import Labels
 from leml_solver.losses import Loss
 from leml_solver.metrics import loss_threshold
 
-__all__ = ["LEMLClassifier", "LEMLRegressor", "LowRankEstimator"]
+__all__ = ["LEMLClassifier", "LEMLRegressor", "LowRankEstimator", "is_auto"]
 
 Array = NDArray[Any]
 
@@ -37,8 +41,8 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     """
 
     # Parameters that the subclasses' constructors set.
-    rank: int
-    penalty: float
+    rank: int | str
+    penalty: float | str
     fit_intercept: bool
     max_iter: int
     tol: float
@@ -46,14 +50,19 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     options: AlternatingOptions | None
     random_state: Any
     verbose: bool
+    unit_rows: bool | str = False
     # What `fit` sets.
+    unit_rows_: bool
     W_: Array
     H_: Array
     intercept_: Array
+    penalty_: float
     threshold_: float
 
     def transform(self, X: Any) -> Array:
         """Return X W, the points in the latent space; K(X, training rows) W with a kernel.
+
+        Rows of X are divided by their norms first where `unit_rows_` says so.
 
         Parameters
         ----------
@@ -69,7 +78,10 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
 
     @property
     def coef_(self) -> Array:
-        """H W^T, one row per label as in scikit-learn's linear models; made when asked for."""
+        """H W^T, one row per label as in scikit-learn's linear models; made when asked for.
+
+        They apply to rows of X divided by their norms if `unit_rows_` is true.
+        """
         check_is_fitted(self)
         if self.kernel is not None:
             raise AttributeError("coef_ needs a linear model, got a kernel.")
@@ -103,7 +115,6 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         fit(
             X,
             targets,
-            penalty=self.penalty,
             loss=loss,
             random_state=solver_seed(self.random_state),
             options=self._solver_options(),
@@ -111,23 +122,52 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
 
     def _fit_rows(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit to the rows that have labels; `arguments` are those of `fit_factors`."""
-        rank = min(positive_integer(self.rank, "rank"), X.shape[1], targets.labels.shape[1])
         used = X if targets.rows is None else X[targets.rows]
-        self._keep(fit_factors(used, targets.labels, rank=rank, **arguments), targets)
+        chosen = self._chosen(lambda rows: used[rows], X.shape[1], targets.labels, arguments)
+        used = normalize(used) if self.unit_rows_ else used
+        self._keep(fit_factors(used, targets.labels, **chosen, **arguments), targets)
 
     def _fit_kernel(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit functions of the kernel with the training rows, of which those with labels count."""
-        rank = min(positive_integer(self.rank, "rank"), X.shape[0], targets.labels.shape[1])
         given = isinstance(self.kernel, str)
         used = slice(None) if targets.rows is None else targets.rows
         points = (X.toarray() if sparse.issparse(X) else X)[:, used][used] if given else X[used]
-        made = fit_kernel_factors(
-            points, targets.labels, kernel=self.kernel, rank=rank, **arguments
+        chosen = self._chosen(
+            lambda rows: (
+                points[rows][:, rows] if given else self.kernel(points[rows], points[rows])
+            ),
+            X.shape[0],
+            targets.labels,
+            arguments,
         )
+        made = fit_kernel_factors(points, targets.labels, kernel=self.kernel, **chosen, **arguments)
         self._keep(made.fit, targets)
         self.W_ = np.zeros((X.shape[0], made.V.shape[1]))
         self.W_[used] = made.V
         self.X_fit_ = None if given else X
+
+    def _chosen(
+        self, features: Callable[[Any], Any], width: int, labels: Labels, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return rank and penalty, and keep the scale of rows: as given, or as the data say."""
+        rank = default_rank(width, labels) if is_auto(self.rank, "rank") else self.rank
+        penalty, unit = self.penalty, self.unit_rows
+        both = is_auto(unit, "unit_rows")
+        if both:
+            unit = False
+        if is_auto(penalty, "penalty"):
+            penalty, unit = default_penalty(
+                features,
+                labels,
+                arguments["loss"],
+                intercept=bool(self.fit_intercept),
+                kernel=self.kernel is not None,
+                unit_rows=(False, True) if both and self.kernel is None else (bool(unit),),
+            )
+        self.unit_rows_ = bool(unit)
+        self.penalty_ = positive(penalty, "penalty")
+        rank = min(positive_integer(rank, "rank"), width, labels.shape[1])
+        return {"rank": rank, "penalty": self.penalty_}
 
     def _solver_options(self) -> AlternatingOptions:
         """Return the solver's options with those that are parameters of the estimator."""
@@ -160,6 +200,8 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         """Return X W for checked X, with the kernel in place of X if there is one."""
         if getattr(self, "X_fit_", None) is not None:
             X = self.kernel(X, self.X_fit_)
+        if self.unit_rows_:
+            X = normalize(X)
         return np.asarray(X @ self.W_)
 
     def _block_scores(self, X: Any) -> BlockScores:
@@ -172,6 +214,11 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
             return scores
 
         return BlockScores(block, (X.shape[0], self.H_.shape[0]))
+
+
+def is_auto(value: Any, name: str) -> bool:
+    """Whether a setting is "auto"; other words are refused."""
+    return isinstance(value, str) and bool(one_of(value, name, ("auto",)))
 
 
 class LEMLClassifier(LabelClassifier, LowRankEstimator):
@@ -192,10 +239,16 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
     Parameters
     ----------
-    rank : int
-        k; at most min(d, L) columns are used, as more would add nothing.
-    penalty : float
-        Weight of the trace norm relative to the *sum* of losses.
+    rank : int or "auto"
+        k; at most min(d, L) columns are used, as more would add nothing; "auto" is
+        min(d, L, 200).
+    penalty : float or "auto"
+        Weight of the trace norm relative to the *sum* of losses. "auto" pulls the ridge
+        regression of least leave-one-out error towards zero as strongly as ridge regression does
+        itself; predictions then do not depend on the scale of X.
+    unit_rows : bool or "auto"
+        Divide each row of X by its norm, which suits word counts. "auto" does so if the penalty is
+        "auto" too and it lowers the leave-one-out error of ridge regression. Not for kernels.
     loss : str or Loss
         "squared", "logistic", "squared_hinge", or a smooth loss of your own.
     fit_intercept : bool
@@ -235,7 +288,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         How the fit ended, and what to do next.
     trace_ : tuple of TracePoint
         Objective and time after each outer iteration.
-    objective_, n_iter_, rank_ : float, int, int
+    objective_, n_iter_, rank_, penalty_, unit_rows_ : float, int, int, float, bool
     unobserved_labels_ : int array
         Labels without any observed entry.
     label_names_ : pandas Index or None
@@ -263,9 +316,10 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
     def __init__(
         self,
-        rank: int = 50,
+        rank: int | str = "auto",
         *,
-        penalty: float = 1.0,
+        penalty: float | str = "auto",
+        unit_rows: bool | str = "auto",
         loss: str | Loss = "squared",
         fit_intercept: bool = True,
         max_iter: int = 20,
@@ -277,6 +331,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     ) -> None:
         self.rank = rank
         self.penalty = penalty
+        self.unit_rows = unit_rows
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -323,7 +378,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    W_, H_, intercept_, certificate_, status_, trace_, objective_, n_iter_, rank_
+    W_, H_, intercept_, certificate_, status_, trace_, objective_, n_iter_, rank_, penalty_
         As for `LEMLClassifier`.
 
     Examples
@@ -339,9 +394,9 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        rank: int = 50,
+        rank: int | str = "auto",
         *,
-        penalty: float = 1.0,
+        penalty: float | str = "auto",
         fit_intercept: bool = True,
         max_iter: int = 20,
         tol: float = 1e-4,

@@ -49,6 +49,7 @@ _TRANSFORMERS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "TfidfTransformer": (TfidfTransformer, ("idf_",)),
     "TruncatedSVD": (TruncatedSVD, ("components_",)),
 }
+_NEWER = ("penalty_", "unit_rows_")  # absent from the first files of this version
 _KINDS = {
     "LEMLClassifier": ("binary", "multiclass", "multilabel"),
     "LEMLRegressor": ("vector", "matrix"),
@@ -127,7 +128,7 @@ def _described(model: Model) -> tuple[dict[str, Any], Arrays]:
         "version": FORMAT_VERSION,
         "estimator": name,
         "parameters": _parameters(model),
-        "facts": {key: _scalar(getattr(model, key)) for key in _FACTS},
+        "facts": {key: _scalar(getattr(model, key)) for key in (*_FACTS, *_NEWER)},
         "status": model.status_.name,
         "certificate": _certificate(model.certificate_),
     }
@@ -292,6 +293,9 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Model:
     model = _ESTIMATORS[name](**parameters)
     for key in _FACTS:
         setattr(model, key, header["facts"][key])
+    older = {"penalty_": parameters["penalty"], "unit_rows_": False}
+    for key in _NEWER:
+        setattr(model, key, header["facts"].get(key, older[key]))
     for key in (*_ARRAYS, *(key for key in _OPTIONAL if key in arrays)):
         setattr(model, key, arrays[key])
     _check_shapes(model, _KINDS[name])

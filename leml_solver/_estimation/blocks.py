@@ -14,7 +14,16 @@ from scipy import sparse
 from argument_checks import positive_integer, real_input, unmasked
 from leml_solver._estimation.targets import as_numbers
 
-__all__ = ["BlockScores", "Scores", "TrueLabels", "as_scores", "row_blocks", "threaded", "top_k"]
+__all__ = [
+    "BlockScores",
+    "Scores",
+    "TrueLabels",
+    "as_scores",
+    "dense",
+    "row_blocks",
+    "threaded",
+    "top_k",
+]
 
 Array = NDArray[Any]
 # The threads of BLAS and of the compiled loops alternate once per block, so blocks are not
@@ -88,16 +97,16 @@ class TrueLabels:
 
     def block(self, start: int, stop: int) -> NDArray[np.int8]:
         """Return 1 for positive, 0 for negative and -1 for missing, rows start to stop - 1."""
-        values = _dense(self.Y[start:stop])
+        values = dense(self.Y[start:stop])
         found: NDArray[np.int8] = (values > 0).astype(np.int8)
         if values.dtype.kind == "f":
             found[np.isnan(values)] = -1
         if self.mask is not None:
-            found[~_dense(self.mask[start:stop])] = -1
+            found[~dense(self.mask[start:stop])] = -1
         return found
 
 
-def _dense(matrix: Any) -> Array:
+def dense(matrix: Any) -> Array:
     """Return a matrix as an array."""
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
 

@@ -62,7 +62,7 @@ def toy(seed=0, n=60, d=8, L=5, missing=0.0):
 
 
 def classifier(**parameters):
-    return LEMLClassifier(**{"rank": 3, "random_state": 0, **parameters})
+    return LEMLClassifier(**{"rank": 3, "penalty": 1.0, "random_state": 0, **parameters})
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -409,7 +409,7 @@ def test_stacked_entries_make_the_same_problem():
     X, Y = toy(missing=0.3)
     stacked, labels, cv = EntrySplit(3).stacked(X, Y)
     assert cv.get_n_splits() == 3
-    settings = {"max_iter": 300, "tol": 1e-12, "options": NO_CERTIFICATE, "rank": 5}
+    settings = {"max_iter": 300, "tol": 1e-12, "options": NO_CERTIFICATE, "rank": 5, "penalty": 1}
     once, copies = classifier(**settings).fit(X, Y), classifier(**settings).fit(stacked, labels)
     # both minimise the same convex-in-Z objective (rank = L) to 1e-12 of itself
     assert once.objective_ == pytest.approx(copies.objective_, rel=1e-6)
@@ -446,4 +446,4 @@ def test_importing_the_solver_leaves_scikit_learn_alone():
     assert done.stdout.strip() == "False"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert LEMLClassifier().get_params()["rank"] == 50
+        assert LEMLClassifier().get_params()["rank"] == "auto"

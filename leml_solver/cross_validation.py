@@ -1,0 +1,477 @@
+"""Penalty, rank and number of iterations chosen by cross-validation: LEML that tunes itself.
+
+Importing this module loads scikit-learn.
+
+Paper: Section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import KFold
+from sklearn.utils import _safe_indexing
+
+from argument_checks import positive, positive_integer, same_count
+from leml_solver._estimation.blocks import dense, row_blocks
+from leml_solver._estimation.defaults import default_penalty, default_rank
+from leml_solver._estimation.scored import solver_seed
+from leml_solver._estimation.targets import Targets, class_targets, number_targets
+from leml_solver._factored.fit import AlternatingOptions
+from leml_solver.estimators import LEMLClassifier, LEMLRegressor, LowRankEstimator, is_auto
+from leml_solver.labels import Labels
+from leml_solver.losses import Loss
+from leml_solver.metrics import evaluate_scores, loss_threshold
+from leml_solver.model_selection import EntrySplit
+
+__all__ = ["LEMLClassifierCV", "LEMLRegressorCV"]
+
+Array = NDArray[Any]
+# Penalties to try, as multiples of the one that follows the data.
+_MULTIPLES = 2.0 ** np.arange(-2, 3)
+# Fits that are only compared stop at this multiple of `tol`.
+_COARSER = 10.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """What is fitted and what is held out in one part of a cross-validation."""
+
+    X: Any
+    targets: Targets
+    X_held: Any
+    held: Labels
+    y_held: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """One point of the path."""
+
+    rank: int
+    penalty: float
+    max_iter: int
+
+
+class _CrossValidated(LowRankEstimator):
+    """Choose the settings of a low-rank estimator by its score on what was held out."""
+
+    _single: Any  # the estimator of one setting
+    kernel = None  # nothing here depends on one, but rows and columns of kernels go together
+    # Parameters that the subclasses' constructors set.
+    penalties: Sequence[float] | None
+    ranks: Sequence[int] | None
+    iterations: Sequence[int] | None
+    cv: Any
+    scoring: Any
+
+    def plot_path(self, *, ax: Any = None) -> Any:
+        """Draw the mean score against the penalty, one line per rank and number of iterations.
+
+        The bars are one standard error over the parts held out; the star is what was chosen.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from matplotlib import pyplot as plt
+
+        ax = plt.gca() if ax is None else ax
+        table = self.cv_results_
+        lines = np.column_stack([table["param_rank"], table["param_max_iter"]])
+        for rank, max_iter in np.unique(lines, axis=0):
+            chosen = (lines == (rank, max_iter)).all(axis=1)
+            error = table["std_test_score"][chosen] / np.sqrt(self.n_splits_)
+            ax.errorbar(
+                table["param_penalty"][chosen],
+                table["mean_test_score"][chosen],
+                error,
+                marker="o",
+                label=f"rank {rank}, at most {max_iter} iterations",
+            )
+        ax.plot(self.penalty_, self.best_score_, "*", color="black", markersize=14, label="chosen")
+        ax.set(xscale="log", xlabel="penalty", ylabel="mean score held out")
+        ax.legend()
+        return ax
+
+    def _search_and_fit(self, X: Any, y: Any, mask: Any, targets: Targets) -> None:
+        """Score the whole path on every part, then fit the best setting to everything."""
+        checked = self._checked(X, reset=True)
+        same_count(checked.shape[0], targets.n_rows, labels="y")
+        known = _with_classes(checked, y, targets)
+        settings = self._settings(known[0], targets.labels)
+        parts = list(_parts(*known, self.cv))
+        seed = solver_seed(self.random_state)
+        with self._progress(len(parts) * len(settings)) as bar:
+            scores = [list(self._path_scores(part, settings, seed, bar)) for part in parts]
+        self._keep_table(settings, np.array(scores).T)
+        options = self.options or AlternatingOptions()
+        self.best_estimator_ = self._estimator(settings[self.best_index_], options)
+        self.best_estimator_.fit(X, y, mask)
+        for name, value in vars(self.best_estimator_).items():
+            if name.endswith("_"):
+                setattr(self, name, value)
+
+    def _settings(self, X: Any, labels: Labels) -> list[_Setting]:
+        """Return the path: ranks from the largest, penalties and iterations from the smallest."""
+        most = min(X.shape[1], labels.shape[1])
+        ranks = [default_rank(X.shape[1], labels)] if self.ranks is None else self.ranks
+        columns = sorted({min(positive_integer(k, "ranks"), most) for k in ranks}, reverse=True)
+        numbers = [self.max_iter] if self.iterations is None else self.iterations
+        counts = sorted({positive_integer(number, "iterations") for number in numbers})
+        penalties, both = self.penalties, is_auto(self.unit_rows, "unit_rows")
+        self._usual_penalty: float | None = None
+        self.unit_rows_ = not both and bool(self.unit_rows)
+        if penalties is None:
+            self._usual_penalty, self.unit_rows_ = default_penalty(
+                lambda rows: X[rows],
+                labels,
+                self._loss(),
+                intercept=bool(self.fit_intercept),
+                unit_rows=(False, True) if both else (self.unit_rows_,),
+            )
+            penalties = list(self._usual_penalty * _MULTIPLES)
+        weights = sorted({positive(penalty, "penalties") for penalty in penalties})
+        path = [_Setting(*point) for point in product(columns, weights, counts)]
+        if not path:
+            raise ValueError("`penalties`, `ranks` and `iterations` must not be empty.")
+        return sorted(path, key=lambda setting: (setting.penalty, -setting.rank))
+
+    def _path_scores(
+        self, part: _Part, settings: list[_Setting], seed: Any, bar: Any
+    ) -> Iterator[float]:
+        """Fit one setting after the other, each from the factors before it, and score it.
+
+        The penalty grows along the path, as columns that reached zero could not grow again. A
+        smaller rank starts from the first columns of balanced factors, the truncated singular
+        value decomposition. Where the number of iterations is to be chosen, every fit starts
+        afresh, as one from other factors would have had more of them.
+        """
+        widest: LowRankEstimator | None = None
+        fitted: LowRankEstimator | None = None
+        for setting in settings:
+            first = setting.rank == settings[0].rank
+            before = (widest if first else fitted) if self.iterations is None else None
+            fitted = self._fit_part(part, setting, before, seed)
+            widest = fitted if first else widest
+            bar.update()
+            yield self._score(fitted, part)
+
+    def _fit_part(
+        self, part: _Part, setting: _Setting, before: LowRankEstimator | None, seed: Any
+    ) -> LowRankEstimator:
+        """Fit a setting to one part."""
+        options = replace(self.options or AlternatingOptions(), certify=False)
+        if before is not None and before.W_.any():
+            start = before.W_[:, : setting.rank], before.H_[:, : setting.rank]
+            options = replace(options, start=start, warm_start_rows=None)
+        model: LowRankEstimator = self._estimator(setting, options)
+        model.tol = _COARSER * self.tol
+        model._fit_rows(
+            part.X,
+            part.targets,
+            loss=self._loss(),
+            random_state=seed,
+            options=model._solver_options(),
+        )
+        model.threshold_ = self._threshold()
+        return model
+
+    def _score(self, model: LowRankEstimator, part: _Part) -> float:
+        """Return the user's metric, or the default one, on what was held out."""
+        if self.scoring is None:
+            return self._default_score(model, part)
+        scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
+        return float(scorer(model, part.X_held, part.y_held()))
+
+    def _keep_table(self, settings: list[_Setting], scores: Array) -> None:
+        """Store the score of every setting, and which is chosen."""
+        self.n_splits_ = scores.shape[1]
+        means = scores.mean(axis=1)
+        self.cv_results_ = {
+            "param_rank": np.array([setting.rank for setting in settings]),
+            "param_penalty": np.array([setting.penalty for setting in settings]),
+            "param_max_iter": np.array([setting.max_iter for setting in settings]),
+            **{f"split{j}_test_score": column for j, column in enumerate(scores.T)},
+            "mean_test_score": means,
+            "std_test_score": scores.std(axis=1),
+        }
+        if not np.isfinite(means).any():
+            raise ValueError("`scoring` must give a number for some setting, got NaN for all.")
+        self.best_index_ = self._chosen_index(scores)
+        self.best_score_ = float(means[self.best_index_])
+
+    def _chosen_index(self, scores: Array) -> int:
+        """Return the setting of best mean score, of equal ones the last, so of largest penalty.
+
+        The penalty that follows the data stays unless the best one beats it by more than one
+        standard error of their difference: less may be chance.
+        """
+        means = scores.mean(axis=1)
+        best = int(len(means) - 1 - np.nanargmax(means[::-1]))
+        usual = np.flatnonzero(self.cv_results_["param_penalty"] == self._usual_penalty)
+        if not usual.size or not np.isfinite(means[usual]).any():
+            return best
+        rival = int(usual[np.nanargmax(means[usual])])
+        difference = scores[best] - scores[rival]
+        error = difference.std(ddof=1) / np.sqrt(difference.size)
+        return best if difference.mean() > error else rival
+
+    def _progress(self, total: int) -> Any:
+        """Return a progress bar over fits, silent unless asked for."""
+        from tqdm import tqdm
+
+        return tqdm(total=total, disable=not self.verbose, unit="fit")
+
+    def _estimator(self, setting: _Setting, options: AlternatingOptions) -> Any:
+        """Return the estimator of one setting; parameters of the same name are handed on."""
+        model = self._single()
+        shared = model.get_params().keys() & self.get_params(deep=False).keys()
+        model.set_params(**{name: getattr(self, name) for name in shared})
+        model.set_params(**asdict(setting), options=options, verbose=False)
+        return model.set_params(unit_rows=self.unit_rows_) if "unit_rows" in shared else model
+
+    def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
+        """Return the metric where the user gives none."""
+        raise NotImplementedError
+
+    def _loss(self) -> str | Loss:
+        return "squared"
+
+    def _threshold(self) -> float:
+        return 0.0
+
+
+class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
+    """`LEMLClassifier` with penalty, rank and iterations chosen by cross-validation.
+
+    Rows are held out; entries of Y instead where some are missing. The path over penalties is
+    warm-started, and smaller ranks start from larger ones.
+
+    Paper: Section 5.
+
+    Parameters
+    ----------
+    penalties : sequence of float, optional
+        To choose from, by the best mean score. By default five in factors of two around
+        `LEMLClassifier`'s "auto", which stays unless another is better by more than one standard
+        error of the difference.
+    ranks : sequence of int, optional
+        To choose from; `LEMLClassifier`'s "auto" alone by default.
+    iterations : sequence of int, optional
+        Numbers of outer iterations to choose from, as a means of early stopping; every fit then
+        starts afresh. By default every fit runs until `tol` or `max_iter`.
+    cv : int, EntrySplit or splitter of rows
+        Number of parts, dealt out by a fixed seed, or how to hold out.
+    scoring : callable, str or None
+        score(estimator, X, y), such as a `MultiLabelScorer`, or a name of scikit-learn's; larger is
+        better. By default top-1 accuracy over held-out labels (precision of the best label), which
+        is accuracy for a vector of classes and for a single label.
+    unit_rows : bool or "auto"
+        As for `LEMLClassifier`; "auto" decides where `penalties` are not given.
+    loss, fit_intercept, max_iter, tol, options, random_state, verbose
+        As for `LEMLClassifier`.
+
+    Attributes
+    ----------
+    cv_results_ : dict of arrays
+        The whole path in the columns of `GridSearchCV`; `pandas.DataFrame` takes it.
+    best_index_, best_score_ : int, float
+        The setting chosen, a row of it, and its mean score.
+    best_estimator_ : LEMLClassifier
+        Fitted to everything; `save_model` takes it. All its attributes are attributes here too.
+    penalty_, rank_, n_iter_, W_, H_, intercept_, certificate_, ...
+        As for `LEMLClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import LEMLClassifierCV
+    >>> X = np.tile(np.eye(4), (5, 1))
+    >>> Y = np.tile([[1, 0], [1, 0], [0, 1], [0, 1]], (5, 1))
+    >>> model = LEMLClassifierCV(random_state=0).fit(X, Y)
+    >>> model.rank_, model.best_score_
+    (2, 1.0)
+    """
+
+    _single = LEMLClassifier
+
+    def __init__(
+        self,
+        penalties: Sequence[float] | None = None,
+        *,
+        ranks: Sequence[int] | None = None,
+        iterations: Sequence[int] | None = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        unit_rows: bool | str = "auto",
+        loss: str | Loss = "squared",
+        fit_intercept: bool = True,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        options: AlternatingOptions | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.penalties = penalties
+        self.ranks = ranks
+        self.iterations = iterations
+        self.cv = cv
+        self.scoring = scoring
+        self.unit_rows = unit_rows
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.options = options
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, mask: Any = None) -> Self:
+        """Choose the settings and fit them to all rows; arguments as in `LEMLClassifier.fit`."""
+        self._search_and_fit(X, y, mask, class_targets(y, mask))
+        return self
+
+    def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
+        Y, mask = part.held.complete, None
+        if part.held.entries is not None:
+            Y, mask = _entry_matrices(part.held)
+        found = evaluate_scores(Y, model._block_scores(part.X_held), ks=(1,), mask=mask)
+        return found.top_k[1] if part.held.shape[1] > 1 else 1 - found.hamming
+
+    def _loss(self) -> str | Loss:
+        return self.loss
+
+    def _threshold(self) -> float:
+        return loss_threshold(self.loss)
+
+
+class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
+    """`LEMLRegressor` with penalty, rank and iterations chosen by cross-validation.
+
+    Paper: Section 5.
+
+    Parameters
+    ----------
+    penalties, ranks, iterations, cv, fit_intercept, max_iter, tol, options, random_state, verbose
+        As for `LEMLClassifierCV`.
+    scoring : callable, str or None
+        As there; by default the negative mean squared error over held-out entries.
+
+    Attributes
+    ----------
+    cv_results_, best_index_, best_score_, best_estimator_, penalty_, rank_, ...
+        As for `LEMLClassifierCV`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leml_solver import LEMLRegressorCV
+    >>> X = np.arange(20.0)[:, None] % 7
+    >>> model = LEMLRegressorCV(penalties=[1e-3, 1e3], random_state=0).fit(X, X @ [[1.0, 2.0]])
+    >>> model.penalty_, model.predict([[2.0]]).round(2).tolist()
+    (0.001, [[2.0, 4.0]])
+    """
+
+    _single = LEMLRegressor
+
+    def __init__(
+        self,
+        penalties: Sequence[float] | None = None,
+        *,
+        ranks: Sequence[int] | None = None,
+        iterations: Sequence[int] | None = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        options: AlternatingOptions | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.penalties = penalties
+        self.ranks = ranks
+        self.iterations = iterations
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.options = options
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, mask: Any = None) -> Self:
+        """Choose the settings and fit them to all rows; arguments as in `LEMLRegressor.fit`."""
+        self._search_and_fit(X, y, mask, number_targets(y, mask))
+        return self
+
+    def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
+        scores, held, total = model._block_scores(part.X_held), part.held, 0.0
+        values, mask = (held.complete, None) if held.is_full else _entry_matrices(held)
+        for start, stop in row_blocks(scores.shape):
+            errors = dense(values[start:stop]) - scores.block(start, stop)
+            if mask is not None:
+                errors = errors[dense(mask[start:stop])]
+            total += float(np.square(errors).sum())
+        return -total / held.n_observed
+
+
+def _with_classes(X: Any, y: Any, targets: Targets) -> tuple[Any, Any, Targets]:
+    """Return data without the rows of a vector of classes that have none."""
+    if targets.rows is None:
+        return X, y, targets
+    kept = replace(targets, rows=None, n_rows=targets.rows.size)
+    return X[targets.rows], _safe_indexing(y, targets.rows), kept
+
+
+def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
+    """Yield what to fit and what to hold out: entries if some are missing, otherwise rows."""
+    counted = isinstance(cv, int | np.integer)
+    if isinstance(cv, EntrySplit) or (counted and not targets.labels.is_full):
+        yield from _entry_parts(X, targets, EntrySplit(cv) if counted else cv)
+        return
+    splits: Iterable[Any] = (KFold(cv, shuffle=True, random_state=0) if counted else cv).split(X)
+    for train, test in splits:
+        kept, held = np.sort(train), np.sort(test)
+        fitted = replace(targets, labels=targets.labels.take(kept), n_rows=kept.size)
+        yield _Part(
+            X[kept],
+            fitted,
+            X[held],
+            targets.labels.take(held),
+            lambda rows=held: _safe_indexing(y, rows),  # type: ignore[misc]
+        )
+
+
+def _entry_parts(X: Any, targets: Targets, split: EntrySplit) -> Iterator[_Part]:
+    """Yield parts that hold out observed entries."""
+    if targets.labels.is_full:
+        raise ValueError("`cv` must split rows, as no label is missing; write cv=5.")
+    values, mask = _entry_matrices(targets.labels)
+    for kept, held in split.split_mask(mask):
+        fitted = replace(targets, labels=Labels.masked(values, kept))
+
+        def y_held(held: Any = held) -> Array:
+            return np.where(held.toarray(), values.toarray(), np.nan)
+
+        yield _Part(X, fitted, X, Labels.masked(values, held), y_held)
+
+
+def _entry_matrices(labels: Labels) -> tuple[Any, Any]:
+    """Return the known values and where they are as sparse matrices."""
+    assert labels.entries is not None
+    found = labels.entries.by_row
+    seen = np.ones(found.indices.size, dtype=bool)
+    return tuple(
+        sparse.csr_array((data, found.indices, found.indptr), shape=labels.shape)
+        for data in (labels.entries.values, seen)
+    )
