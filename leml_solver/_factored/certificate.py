@@ -393,21 +393,25 @@ def _dual_point(
     problem: Problem, A: Array, H: Array, offset: Array | None
 ) -> tuple[DualPoint, float, float]:
     """Return the dual candidate, the sum of losses, and the sum of losses at Z = 0."""
-    labels, loss, intercept = problem.labels, problem.loss, offset is not None
+    labels, loss = problem.labels, problem.loss
     if labels.is_full and type(loss) is Squared:
         Y = as_matrix(labels.complete, np.float64)
-        squared = SquaredDual(Y, A, H, intercept)
+        squared = SquaredDual(Y, A, H, offset is not None)
         return squared, 0.5 * squared.squares, 0.5 * float(Y.column_squares().sum())
     entries = entries_of(labels, loss, np.float64)
     losses = float(entries.label_losses(A, H, offset).sum())
     zero = np.zeros((labels.shape[0], 1)), np.zeros((labels.shape[1], 1))
     scale = float(entries.label_losses(*zero, None).sum())
-    dual: DualPoint
+    return entries_dual(entries, A, H, offset), losses, scale
+
+
+def entries_dual(
+    entries: SparseEntries | FullEntries, A: Array, H: Array, offset: Array | None
+) -> DualPoint:
+    """Return the derivatives at A H^T + offset as a dual point."""
     if isinstance(entries, SparseEntries):
-        dual = SparseDual(entries, entries.predictions(A, H, offset), intercept)
-    else:
-        dual = FullDual(entries, entries.slopes(A, H, offset), intercept)
-    return dual, losses, scale
+        return SparseDual(entries, entries.predictions(A, H, offset), offset is not None)
+    return FullDual(entries, entries.slopes(A, H, offset), offset is not None)
 
 
 def _gradient_norm(problem: Problem, dual: DualPoint, rng: np.random.Generator) -> NormBound:

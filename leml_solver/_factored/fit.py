@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from leml_solver._factored.algorithm_2 import FullSquared
 from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
+from leml_solver._factored.splitting import ConvexPoint, Splitting, affordable_steps, split
 from leml_solver._linalg.factors import balancing, column_inner
 from leml_solver._linalg.matrices import Counted, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
@@ -36,6 +37,9 @@ _SHRINKINGS = 30
 # Size of the factors, relative to those before the warm start, at which they count as zero.
 _LOST_START = 1e-6
 _WARM_ITERATIONS = 3
+_SMALL_GAP = 1e-6  # a relative gap that needs no better bound
+_FEWEST_STEPS = 4  # fewer improve no bound
+_REFINING_STEPS = 400
 
 
 class FitStatus(Enum):
@@ -56,6 +60,7 @@ class FitStatus(Enum):
         "stopping is wanted, else raise `max_iter` or start from these factors."
     )
     STOPPED = "The callback asked to stop: use the result."
+    PROVED = "The certified relative gap is within `refine`: use the result."
     ROUNDING_LIMIT = (
         "Rounding keeps the objective from falling further: use the result, or pass float64 data "
         "if the certified gap is too large."
@@ -111,6 +116,11 @@ class AlternatingOptions:
         the factors they lead to; None starts at once.
     certify : bool
         Compute the certificate of the result; it costs a few outer iterations.
+    refine : float or None
+        A relative gap to reach after the alternation, by splitting steps on the convex problem
+        whose cost no longer depends on n: for fits whose rank is that of the convex minimiser or
+        more, which alternation approaches slowly. They need X^T X (d at most 4096) and leave the
+        factors as they are where the rank is too small for them. None does without.
     progress : bool
         Show a progress bar on the standard error stream.
     callback : callable or None
@@ -134,12 +144,15 @@ class AlternatingOptions:
     start: str | tuple[Any, Any] = "svd"
     warm_start_rows: float | None = None
     certify: bool = True
+    refine: float | None = None
     progress: bool = False
     callback: Callable[[TracePoint], Any] | None = None
 
     def __post_init__(self) -> None:
         positive_integer(self.max_iter, "max_iter")
         nonnegative(self.tol, "tol")
+        if self.refine is not None:
+            positive(self.refine, "refine")
         one_of(self.order, "order", ORDERS)
         one_of(self.dtype, "dtype", ("float32", "float64", None))
         if isinstance(self.method, str):
@@ -329,6 +342,16 @@ def fit_problem(
     return _Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)
 
 
+class _Ended(NamedTuple):
+    """Where a fit ended."""
+
+    W: Factor
+    H: Factor
+    offset: Array | None
+    certificate: FactorCertificate | None = None
+    products: float = 0.0  # with X, after the alternation
+
+
 class _Fit:
     """One fit: the problem, the options, and the factors that are being improved."""
 
@@ -374,11 +397,50 @@ class _Fit:
         if self.options.plan.balance:
             T, S = balancing(iterate.W, iterate.H)
             iterate.W, iterate.H = matmul(iterate.W, T), matmul(iterate.H, S)
-        W, H, offset = iterate.W, iterate.H, iterate.offset()
-        certificate = None
-        if self.options.certify:
-            certificate = certify_factors(self.problem, W, H, offset, penalty=self.penalty)
+        ended = _Ended(iterate.W, iterate.H, iterate.offset())
+        if self.options.certify or self.options.refine is not None:
+            ended = self._certified(ended)
+        if self.options.refine is not None and ended.certificate is not None:
+            trace.append(self._refined_point(trace[-1], ended))
+            if ended.certificate.relative_gap <= self.options.refine:
+                status = FitStatus.PROVED
+        W, H, offset, certificate, _ = ended
         return FactorResult(W, H, offset, status, certificate, tuple(trace), self._seconds())
+
+    def _certified(self, ended: _Ended) -> _Ended:
+        """Certify the factors, look into a gap that is not small, and refine them if asked to."""
+        W, H, offset = ended[:3]
+        own = certify_factors(self.problem, W, H, offset, penalty=self.penalty)
+        refine = self.options.refine
+        products = self.features.products if refine is None else math.inf
+        steps = affordable_steps(self.problem, self.rank, products)
+        if own.relative_gap <= (_SMALL_GAP if refine is None else refine) or steps < _FEWEST_STEPS:
+            return ended._replace(certificate=own)
+        start = ConvexPoint.of_factors(W, H, offset, own.objective)
+        steps = steps if refine is None else _REFINING_STEPS
+        found = split(self.problem, start, own, steps=steps, tol=refine)
+        spent = found.columns / self.rank
+        ended = ended._replace(certificate=found.certificate, products=spent)
+        return ended if refine is None else self._better(ended, found)
+
+    def _better(self, ended: _Ended, found: Splitting) -> _Ended:
+        """Return the point that splitting found, cut to rank k, if its objective is lower."""
+        dtype = self.problem.matrix.dtype
+        W, H = (factor.astype(dtype) for factor in found.best.factors(self.rank))
+        offset = found.best.offset
+        made = certify_factors(self.problem, W, H, offset, penalty=self.penalty)
+        if ended.certificate is None or made.objective >= ended.certificate.objective:
+            return ended
+        lower = max(made.lower_bound, found.certificate.lower_bound)
+        return _Ended(W, H, offset, replace(made, lower_bound=lower), ended.products)
+
+    def _refined_point(self, last: TracePoint, ended: _Ended) -> TracePoint:
+        """Return the last point of the trace."""
+        objective = last.objective
+        if ended.certificate is not None:
+            objective = min(objective, ended.certificate.objective)
+        products = self.features.products + ended.products
+        return TracePoint(last.iteration + 1, objective, self._seconds(), products)
 
     def _start(self, random_state: int | np.random.Generator) -> None:
         """Put the iterate at the factors to start from."""
@@ -441,6 +503,7 @@ class _Fit:
             start=(W, H),
             warm_start_rows=None,
             certify=False,
+            refine=None,
             progress=False,
             callback=None,
         )
