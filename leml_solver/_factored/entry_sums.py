@@ -20,7 +20,7 @@ from leml_solver._linalg import compiled as kernels
 from leml_solver._linalg.matrices import Factor, as_matrix
 from leml_solver._linalg.threads import SHARED_LOOP, parallel_map
 from leml_solver.labels import Labels, Pattern
-from leml_solver.losses import Loss
+from leml_solver.losses import Loss, Squared
 
 _CHUNK = 1 << 20  # entries of a temporary array in a loss evaluation
 _BLOCK = 1 << 18  # entries of a dense block of predictions, small enough to stay in cache
@@ -116,8 +116,9 @@ class SparseEntries:
     def label_losses(self, A: Factor, H: Factor, offset: Factor | None) -> NDArray[np.float64]:
         """Return the loss of each label."""
         losses = self._apply(self.loss.value, self.predictions(A, H, offset))
-        totals = np.bincount(self._entries.by_row.indices, losses, minlength=self.shape[1])
-        return totals.astype(np.float64, copy=False)
+        totals = np.zeros(self.shape[1])
+        kernels.group_sums(losses, self._entries.by_row.indices, totals)
+        return totals
 
     def slopes(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
         """Return weight times derivative at each entry."""
@@ -125,7 +126,18 @@ class SparseEntries:
 
     def curvatures(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
         """Return weight times second derivative at each entry."""
+        if type(self.loss) is Squared:
+            return self._ones if self.weights is None else self.weights
         return self._apply(self.loss.second_derivative, self.predictions(A, H, offset))
+
+    @cached_property
+    def _ones(self) -> Factor:
+        """The curvatures of the squared loss."""
+        return np.ones(self.values.size, dtype=self.dtype)
+
+    def _by_label(self, D: Factor) -> Factor:
+        """Return numbers at the entries in the order of the labels."""
+        return D if D is self._ones else D[self._entries.label_order]
 
     def rows(self, D: Factor, H: Factor) -> Factor:
         """Return D H."""
@@ -133,7 +145,7 @@ class SparseEntries:
 
     def columns(self, D: Factor, A: Factor) -> Factor:
         """Return D^T A."""
-        return _sums(self._entries.by_label, D[self._entries.label_order], A, self.shape[1])
+        return _sums(self._entries.by_label, self._by_label(D), A, self.shape[1])
 
     def rows_product(self, C: Factor, B: Factor, H: Factor) -> Factor:
         """Return (C * (B H^T)) H in one pass."""
@@ -141,7 +153,7 @@ class SparseEntries:
 
     def columns_product(self, C: Factor, A: Factor, S: Factor) -> Factor:
         """Return (C * (A S^T))^T A in one pass."""
-        return _curvature(self._entries.by_label, C[self._entries.label_order], S, A)
+        return _curvature(self._entries.by_label, self._by_label(C), S, A)
 
 
 def _sums(pattern: Pattern, D: Factor, H: Factor, n_rows: int) -> Factor:

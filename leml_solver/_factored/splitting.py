@@ -37,9 +37,9 @@ LARGEST_SIDE = 4096  # of X^T X: its factor takes seconds and 128 MB
 LARGEST_ARRAY = 1 << 23  # entries of an array as large as X Z
 _LOOK = 4  # steps between two looks at the objective of V
 _KNOWN = 2.0  # stop where the reported gap is at most this many times the true one
-_NEWTON = TronOptions(newton_steps=3, cg_steps=8, tol=0.05)
+_NEWTON = TronOptions(newton_steps=6, cg_steps=8)
 _FREE_WORK = 1e9  # multiplications that take about a tenth of a second
-_GENERAL_WORK = 40  # products in the Z-step of a loss that is not quadratic
+_GENERAL_WORK = 60  # products in the Z-step of a loss that is not quadratic
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,17 +38,17 @@ def test_the_gap_of_an_early_fit_is_within_three_times_the_truth(name, missing, 
     X, Y = _data(missing)
     settings = {"rank": 5, "penalty": 1.5, "loss": name}
     early = AlternatingOptions(max_iter=3, tol=0.0, intercept=intercept)
-    late = AlternatingOptions(max_iter=20, tol=0.0, intercept=intercept, refine=1e-7)
+    late = AlternatingOptions(max_iter=6, tol=0.0, intercept=intercept, refine=1e-5)
     best = fit_factors(X, Y, **settings, options=late)
     fit = fit_factors(X, Y, **settings, options=early)
     assert best.status is FitStatus.PROVED
-    assert best.certificate.relative_gap <= 1e-7
+    assert best.certificate.relative_gap <= 1e-5
     assert best.objective == pytest.approx(_objective(best, X, Y, name, 1.5), rel=1e-9)
     scale = fit.certificate.scale
     truth = fit.certificate.objective - best.certificate.objective
     assert fit.certificate.lower_bound <= best.certificate.objective + 1e-12 * scale
-    # Splitting is not asked to look into gaps of 1e-6, and the truth is known to 1e-7.
-    assert fit.certificate.gap <= 3 * truth + 1.2e-6 * scale
+    # Splitting is not asked to look into gaps of 1e-6, and the truth is known to 1e-5.
+    assert fit.certificate.gap <= 3 * truth + 3e-5 * scale
     # What the factors themselves give is worse: otherwise nothing was tried.
     own = certify_factors(Problem(name, X, Y), fit.W, fit.H, fit.intercept, penalty=1.5)
     assert own.gap > 1.5 * fit.certificate.gap
