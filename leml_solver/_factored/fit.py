@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from leml_solver._factored.algorithm_2 import FullSquared
 from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
-from leml_solver._factored.splitting import ConvexPoint, Splitting, affordable_steps, split
+from leml_solver._factored.splitting import ConvexPoint, Splitting, affordable_steps
 from leml_solver._linalg.factors import balancing, column_inner
 from leml_solver._linalg.matrices import Counted, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
@@ -342,16 +342,6 @@ def fit_problem(
     return _Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)
 
 
-class _Ended(NamedTuple):
-    """Where a fit ended."""
-
-    W: Factor
-    H: Factor
-    offset: Array | None
-    certificate: FactorCertificate | None = None
-    products: float = 0.0  # with X, after the alternation
-
-
 class _Fit:
     """One fit: the problem, the options, and the factors that are being improved."""
 
@@ -397,50 +387,46 @@ class _Fit:
         if self.options.plan.balance:
             T, S = balancing(iterate.W, iterate.H)
             iterate.W, iterate.H = matmul(iterate.W, T), matmul(iterate.H, S)
-        ended = _Ended(iterate.W, iterate.H, iterate.offset())
+        ended = FactorResult(
+            iterate.W, iterate.H, iterate.offset(), status, None, tuple(trace), self._seconds()
+        )
         if self.options.certify or self.options.refine is not None:
-            ended = self._certified(ended)
-        if self.options.refine is not None and ended.certificate is not None:
-            trace.append(self._refined_point(trace[-1], ended))
-            if ended.certificate.relative_gap <= self.options.refine:
-                status = FitStatus.PROVED
-        W, H, offset, certificate, _ = ended
-        return FactorResult(W, H, offset, status, certificate, tuple(trace), self._seconds())
+            ended = replace(self._certified(ended), seconds=self._seconds())
+        return ended
 
-    def _certified(self, ended: _Ended) -> _Ended:
+    def _certified(self, ended: FactorResult) -> FactorResult:
         """Certify the factors, look into a gap that is not small, and refine them if asked to."""
-        W, H, offset = ended[:3]
-        own = certify_factors(self.problem, W, H, offset, penalty=self.penalty)
+        own = self._certificate(ended.W, ended.H, ended.intercept)
         refine = self.options.refine
         products = self.features.products if refine is None else math.inf
         steps = affordable_steps(self.problem, self.rank, products)
-        if own.relative_gap <= (_SMALL_GAP if refine is None else refine) or steps < _FEWEST_STEPS:
-            return ended._replace(certificate=own)
-        start = ConvexPoint.of_factors(W, H, offset, own.objective)
-        steps = steps if refine is None else _REFINING_STEPS
-        found = split(self.problem, start, own, steps=steps, tol=refine)
-        spent = found.columns / self.rank
-        ended = ended._replace(certificate=found.certificate, products=spent)
-        return ended if refine is None else self._better(ended, found)
+        Z = ended.W.astype(np.float64) @ ended.H.T.astype(np.float64) if steps else np.zeros(1)
+        if own.relative_gap <= (refine or _SMALL_GAP) or steps < _FEWEST_STEPS or not Z.any():
+            return replace(ended, certificate=own)
+        splitting = Splitting(self.problem, ConvexPoint(Z, ended.intercept, own.objective), own)
+        made = splitting.run(steps if refine is None else _REFINING_STEPS, refine)
+        ended = replace(ended, certificate=made)
+        return ended if refine is None else self._refined(ended, made, splitting)
 
-    def _better(self, ended: _Ended, found: Splitting) -> _Ended:
+    def _certificate(self, W: Factor, H: Factor, offset: Array | None) -> FactorCertificate:
+        return certify_factors(self.problem, W, H, offset, penalty=self.penalty)
+
+    def _refined(
+        self, ended: FactorResult, certificate: FactorCertificate, splitting: Splitting
+    ) -> FactorResult:
         """Return the point that splitting found, cut to rank k, if its objective is lower."""
-        dtype = self.problem.matrix.dtype
-        W, H = (factor.astype(dtype) for factor in found.best.factors(self.rank))
-        offset = found.best.offset
-        made = certify_factors(self.problem, W, H, offset, penalty=self.penalty)
-        if ended.certificate is None or made.objective >= ended.certificate.objective:
-            return ended
-        lower = max(made.lower_bound, found.certificate.lower_bound)
-        return _Ended(W, H, offset, replace(made, lower_bound=lower), ended.products)
-
-    def _refined_point(self, last: TracePoint, ended: _Ended) -> TracePoint:
-        """Return the last point of the trace."""
-        objective = last.objective
-        if ended.certificate is not None:
-            objective = min(objective, ended.certificate.objective)
-        products = self.features.products + ended.products
-        return TracePoint(last.iteration + 1, objective, self._seconds(), products)
+        dtype, offset = self.problem.matrix.dtype, splitting.best.offset
+        W, H = (factor.astype(dtype) for factor in splitting.best.factors(self.rank))
+        made = self._certificate(W, H, offset)
+        products = self.features.products + splitting.losses.columns / self.rank
+        if made.objective < certificate.objective:
+            certificate = replace(made, lower_bound=max(made.lower_bound, certificate.lower_bound))
+            ended = replace(ended, W=W, H=H, intercept=offset, certificate=certificate)
+        objective = min(ended.objective, certificate.objective)
+        last = TracePoint(ended.iterations + 1, objective, self._seconds(), products)
+        proved = certificate.relative_gap <= (self.options.refine or 0.0)
+        status = FitStatus.PROVED if proved else ended.status
+        return replace(ended, status=status, trace=(*ended.trace, last))
 
     def _start(self, random_state: int | np.random.Generator) -> None:
         """Put the iterate at the factors to start from."""

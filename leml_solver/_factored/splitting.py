@@ -3,9 +3,9 @@ r"""Better dual points for the certificate, and better factors, by splitting the
 Where the fit has not quite converged its own dual point can be far outside the feasible set: an
 error of Z along a large singular value of X is cheap in the objective and dear in the gradient. The
 alternating direction method of multipliers on losses(X Z) + penalty |V|_tr with Z = V meets X
-in the quadratic term of its Z-step, solved for with one Cholesky factor of X^T X, and the trace
-norm in its V-step, a soft-thresholding of singular values. Every Z gives a lower bound, every V a
-point, so the steps stop once the two say within which factor the gap is known.
+in its Z-step, solved with one Cholesky factor of X^T X, and the trace norm in its V-step, a
+soft-thresholding of singular values. Every Z gives a lower bound and every V a point, so the steps
+can stop once the two say within which factor the gap is known.
 
 Paper: Equation (2).
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -50,53 +50,12 @@ class ConvexPoint:
     offset: Array | None
     objective: float
 
-    @classmethod
-    def of_factors(cls, W: Any, H: Any, offset: Array | None, objective: float) -> ConvexPoint:
-        """Return W H^T in double precision."""
-        return cls(W.astype(np.float64) @ H.T.astype(np.float64), offset, objective)
-
     def factors(self, rank: int) -> tuple[Array, Array]:
         """Return balanced factors of the best approximation of this rank, zeros where none is."""
         U, sigma, Vt = scipy.linalg.svd(self.Z, full_matrices=False, check_finite=False)
         roots = np.sqrt(sigma[:rank])
-        W, H = U[:, :rank] * roots, Vt[:rank].T * roots
         missing = ((0, 0), (0, rank - roots.size))
-        return np.pad(W, missing), np.pad(H, missing)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Splitting:
-    """What the steps led to.
-
-    Attributes
-    ----------
-    certificate : FactorCertificate
-        Of the point they began at.
-    best : ConvexPoint
-        The start, or the V of least objective.
-    columns : float
-        Columns that X or its transpose was multiplied with.
-    """
-
-    certificate: FactorCertificate
-    best: ConvexPoint
-    columns: float
-
-
-class _Losses(Protocol):
-    """The losses as a function of Z, with their proximal step of a weight."""
-
-    @property
-    def Z(self) -> Array: ...
-    @property
-    def weight(self) -> float: ...
-    @property
-    def columns(self) -> float: ...
-    def gradient(self) -> Array: ...
-    def bound(self, norm: float, penalty: float) -> float: ...
-    def value(self, Z: Array) -> float: ...
-    def offset(self, Z: Array) -> Array | None: ...
-    def move(self, target: Array) -> None: ...
+        return np.pad(U[:, :rank] * roots, missing), np.pad(Vt[:rank].T * roots, missing)
 
 
 def affordable_steps(problem: Problem, rank: int, products: float) -> int:
@@ -117,95 +76,76 @@ def affordable_steps(problem: Problem, rank: int, products: float) -> int:
     return int(np.clip((spent - setup) / step, 0, MAX_STEPS))
 
 
-def split(
-    problem: Problem,
-    start: ConvexPoint,
-    certificate: FactorCertificate,
-    *,
-    steps: int,
-    tol: float | None = None,
-) -> Splitting:
-    """Improve the certificate of a point, and look for a better point, in at most so many steps.
+class Splitting:
+    """Z, V and the multiplier, with the best bound and the best point so far.
+
+    The weight of |Z - V|^2 / 2 is penalty / |Z|_2: singular values then move by their own size.
 
     Parameters
     ----------
     problem : Problem
         Data and a smooth loss; X^T X of d x d numbers is made.
     start : ConvexPoint
-        The point that was certified.
+        The point that was certified, not zero.
     certificate : FactorCertificate
         Its certificate.
-    steps : int
-        Largest number of steps.
-    tol : float, optional
-        Go on until the relative gap between the bound and the best V is at most this; by default
-        the steps stop when the gap reported for the start is within twice the true one.
-    """
-    size = float(np.linalg.norm(start.Z, 2))
-    if size == 0 or steps == 0:
-        return Splitting(certificate, start, 0.0)
-    run = _Run(problem, start, certificate.penalty, certificate.penalty / size)
-    for step in range(1, steps + 1):
-        run.step()
-        if step % _LOOK == 0 and run.is_known(certificate, tol):
-            break
-    found = run.certified_bound()
-    lower = max(certificate.lower_bound, found.lower_bound)
-    failure = max(certificate.failure_probability, found.failure_probability)
-    made = replace(certificate, lower_bound=lower, failure_probability=failure)
-    return Splitting(made, run.best, run.losses.columns)
 
-
-class _Run:
-    """Z, V and the multiplier, with the best bound and the best point so far.
-
-    The weight of |Z - V|^2 / 2 is penalty / |Z|_2: singular values then move by their own size.
+    Attributes
+    ----------
+    best : ConvexPoint
+        The start, or the V of least objective.
     """
 
-    def __init__(self, problem: Problem, start: ConvexPoint, penalty: float, weight: float) -> None:
-        self.problem, self.penalty = problem, penalty
-        self.losses: _Losses
-        if _is_quadratic(problem):
-            self.losses = _QuadraticLosses(problem, start, weight)
-        else:
-            self.losses = _SmoothLosses(problem, start, weight)
-        self.start, self.best, self.V = start, start, start.Z
-        self.multiplier = -_clipped(self.losses.gradient(), penalty) / self.losses.weight
+    def __init__(
+        self, problem: Problem, start: ConvexPoint, certificate: FactorCertificate
+    ) -> None:
+        self.problem, self.start, self.certificate = problem, start, certificate
+        self.penalty = certificate.penalty
+        weight = self.penalty / float(np.linalg.norm(start.Z, 2))
+        kind = _QuadraticLosses if _is_quadratic(problem) else _SmoothLosses
+        self.losses: _QuadraticLosses | _SmoothLosses = kind(problem, start, weight)
+        self.best, self.V = start, start.Z
+        self.multiplier = -_clipped(self.losses.slope, self.penalty) / self.losses.weight
         self.bound, self.at = -np.inf, start
 
-    def step(self) -> None:
-        """Take a Z-step, a V-step and a step of the multiplier."""
+    def run(self, steps: int, tol: float | None = None) -> FactorCertificate:
+        """Take steps, and return the certificate of the start with the best bound found.
+
+        They end when the relative gap between the bound and `best` is at most `tol`, or, without
+        it, when the gap reported for the start is at most twice the true one.
+        """
+        for step in range(1, steps + 1):
+            self._step()
+            if step % _LOOK == 0 and self._is_known(tol):
+                break
+        Z, identity = self.at.Z, np.eye(min(self.at.Z.shape))
+        W, H = (Z, identity) if Z.shape[0] >= Z.shape[1] else (identity, Z.T)
+        found = certify_factors(self.problem, W, H, self.at.offset, penalty=self.penalty)
+        lower = max(self.certificate.lower_bound, found.lower_bound)
+        return replace(self.certificate, lower_bound=lower)
+
+    def _step(self) -> None:
+        """Take a Z-step, a V-step and a step of the multiplier; remember the Z of best bound."""
         self.losses.move(self.V - self.multiplier)
-        self._keep_bound()
-        moved = self.losses.Z + self.multiplier
+        Z = self.losses.Z
+        bound = self.losses.bound(float(_spectrum(self.losses.slope)[0][-1]), self.penalty)
+        if bound > self.bound:
+            self.bound, self.at = bound, ConvexPoint(Z, self.losses.offset(Z), bound)
+        moved = Z + self.multiplier
         # Soft-thresholding takes away from singular values what clipping leaves of them.
         self.multiplier = _clipped(moved, self.penalty / self.losses.weight)
         self.V = moved - self.multiplier
 
-    def _keep_bound(self) -> None:
-        """Remember Z if its bound, rounding left aside, is the best yet."""
-        norm = float(_spectrum(self.losses.gradient())[0][-1])
-        bound = self.losses.bound(norm, self.penalty)
-        if bound > self.bound:
-            Z = self.losses.Z
-            self.bound, self.at = bound, ConvexPoint(Z, self.losses.offset(Z), bound)
-
-    def is_known(self, certificate: FactorCertificate, tol: float | None) -> bool:
+    def _is_known(self, tol: float | None) -> bool:
         """Whether the gap is known well enough; V is remembered if it is the best yet."""
         trace_norm = float(_spectrum(self.V)[0].sum())
         objective = self.losses.value(self.V) + self.penalty * trace_norm
         if objective < self.best.objective:
             self.best = ConvexPoint(self.V, self.losses.offset(self.V), objective)
         if tol is not None:
-            return self.best.objective - self.bound <= tol * certificate.scale
+            return self.best.objective - self.bound <= tol * self.certificate.scale
         gap = self.start.objective - self.bound
         return gap <= _KNOWN * (self.start.objective - self.best.objective)
-
-    def certified_bound(self) -> FactorCertificate:
-        """Return the certificate of the Z whose bound was best, rounding allowed for."""
-        Z, identity = self.at.Z, np.eye(min(self.at.Z.shape))
-        W, H = (Z, identity) if Z.shape[0] >= Z.shape[1] else (identity, Z.T)
-        return certify_factors(self.problem, W, H, self.at.offset, penalty=self.penalty)
 
 
 class _QuadraticLosses:
@@ -213,27 +153,22 @@ class _QuadraticLosses:
 
     def __init__(self, problem: Problem, start: ConvexPoint, weight: float) -> None:
         X, Y = problem.features.astype(np.float64), problem.labels.complete
-        self.Z = start.Z
-        self.means: tuple[Array, Array] | None = None
-        self.columns = float(sum(problem.shape))
-        self.G, self.C, n = _dense(X.T @ X), _dense(X.T @ Y), X.shape[0]
+        self.G, self.C, self.Z = _dense(X.T @ X), _dense(X.T @ Y), start.Z
         self.energy = float(np.square(Y.data if sp.issparse(Y) else Y).sum())
+        self.columns = float(sum(problem.shape))
+        self.means: tuple[Array, Array] | None = None
         if start.offset is not None:
             x, y = self.means = _column_means(X), _column_means(Y)
-            self.G -= n * np.outer(x, x)
-            self.C -= n * np.outer(x, y)
-            self.energy -= n * float(y @ y)
+            self.G -= X.shape[0] * np.outer(x, x)
+            self.C -= X.shape[0] * np.outer(x, y)
+            self.energy -= X.shape[0] * float(y @ y)
         self.weight = max(weight, _smallest_ridge(self.G))
         ridge = self.weight * np.eye(len(self.G))
         self.factor = scipy.linalg.cho_factor(self.G + ridge, check_finite=False)
         self.slope = self.G @ self.Z - self.C
 
-    def gradient(self) -> Array:
-        """Return X^T (X Z - Y)."""
-        return self.slope
-
     def bound(self, norm: float, penalty: float) -> float:
-        """Return the lower bound of the best multiple of X Z - Y."""
+        """Return the lower bound of the best multiple of X Z - Y, rounding left aside."""
         against = self.energy - float(np.vdot(self.Z, self.C))
         squares = max(against + float(np.vdot(self.Z, self.slope)), np.finfo(float).tiny)
         t = min(penalty / norm if norm > 0 else np.inf, against / squares)
@@ -265,8 +200,12 @@ class _Scores:
 class _SmoothLosses:
     """Any smooth loss, labels known in part or in full; the proximal step by Newton's method.
 
-    An intercept is a column of ones in X without weight.
+    It runs in the coordinates S = R Z, R^T R being the curvature of the loss times X^T X plus the
+    weight, so that no second derivative is above one. An intercept is a column of ones without
+    weight in X.
     """
+
+    groups = Groups.COLUMNS
 
     def __init__(self, problem: Problem, start: ConvexPoint, weight: float) -> None:
         X, Z, self.n_features = problem.features.astype(np.float64), start.Z, problem.shape[0]
@@ -282,31 +221,19 @@ class _SmoothLosses:
         self.weights[self.n_features :] = 0.0
         ridge = np.diag(np.maximum(self.weights[:, 0], _smallest_ridge(G)))
         self.R = scipy.linalg.cholesky(G + ridge, check_finite=False)
-        self.point = _Scores(Z, self.matrix.times(Z))
-        self._find_dual()
+        self._go_to(_Scores(Z, self.matrix.times(Z)))
 
-    @property
-    def Z(self) -> Array:
-        """Z without the intercept."""
-        return self.point.Z[: self.n_features]
-
-    def offset(self, Z: Array) -> Array | None:  # noqa: ARG002 - no closed form for another Z
-        """Return the present intercept of each label."""
-        return self.point.Z[-1] if self.intercept else None
+    def _go_to(self, point: _Scores) -> None:
+        """Compute the dual point, of sum zero if there is an intercept, and the slope X^T D."""
+        self.point, self.Z = point, point.Z[: self.n_features]
+        none = np.zeros(len(self.identity)) if self.intercept else None
+        self.dual = entries_dual(self.entries, point.A, self.identity, none)
+        self.slope = self.matrix.adjoint(self.dual.rows(self.identity))[: self.n_features]
 
     @property
     def columns(self) -> float:
         """Columns that X was multiplied with, those of X^T X included."""
         return self.matrix.products + self.n_features
-
-    def _find_dual(self) -> None:
-        """Compute the dual point; its columns sum to zero if there is an intercept."""
-        none = np.zeros(len(self.identity)) if self.intercept else None
-        self.dual = entries_dual(self.entries, self.point.A, self.identity, none)
-
-    def gradient(self) -> Array:
-        """Return X^T D."""
-        return self.matrix.adjoint(self.dual.rows(self.identity))[: self.n_features]
 
     def bound(self, norm: float, penalty: float) -> float:
         """Return the lower bound of the largest feasible multiple of D up to D itself."""
@@ -318,54 +245,42 @@ class _SmoothLosses:
         A = self.matrix.times(self._joined(Z))
         return float(self.entries.label_losses(A, self.identity, None).sum())
 
+    def offset(self, Z: Array) -> Array | None:  # noqa: ARG002 - no closed form for another Z
+        """Return the present intercept of each label."""
+        return self.point.Z[-1] if self.intercept else None
+
     def move(self, target: Array) -> None:
         """Decrease the losses + weight |Z - target|^2 / 2 by a few Newton steps."""
-        problem = _ProximalProblem(self, self._joined(target))
-        self.point = tron(problem, self.R @ self.point.Z, _NEWTON, self.point)[1]
-        self._find_dual()
+        self.target = self._joined(target)
+        self._go_to(tron(self, self.R @ self.point.Z, _NEWTON, self.point)[1])
 
     def _joined(self, Z: Array) -> Array:
         """Return Z with the present intercept as its last row, if there is one."""
         return np.vstack([Z, self.point.Z[self.n_features :]])
 
-
-@dataclass(frozen=True, eq=False)
-class _ProximalProblem:
-    """The losses + weight |Z - target|^2 / 2 in the coordinates S = R Z.
-
-    R^T R is the curvature of the loss times X^T X plus the weight: the second derivatives along S
-    are at most one.
-    """
-
-    losses: _SmoothLosses
-    target: Array
-    groups: Groups = Groups.COLUMNS
-
     def at(self, S: Array) -> _Scores:
         """Return Z = R^-1 S with X Z."""
-        Z = scipy.linalg.solve_triangular(self.losses.R, S, check_finite=False)
-        return _Scores(Z, self.losses.matrix.times(Z))
+        Z = scipy.linalg.solve_triangular(self.R, S, check_finite=False)
+        return _Scores(Z, self.matrix.times(Z))
 
     def values(self, point: _Scores) -> Numbers:
-        """Return the value of each label."""
-        losses = self.losses.entries.label_losses(point.A, self.losses.identity, None)
-        away = self.losses.weights * np.square(point.Z - self.target)
+        """Return the losses + weight |Z - target|^2 / 2 of each label."""
+        losses = self.entries.label_losses(point.A, self.identity, None)
+        away = self.weights * np.square(point.Z - self.target)
         return np.asarray(losses + 0.5 * away.sum(axis=0))[None, :]
 
     def gradient(self, point: _Scores) -> Array:
         """Return R^-T (X^T D + weight (Z - target))."""
-        entries, identity = self.losses.entries, self.losses.identity
-        D = entries.rows(entries.slopes(point.A, identity, None), identity)
-        return self._adjoint(D, point.Z - self.target)
+        D = self.entries.slopes(point.A, self.identity, None)
+        return self._adjoint(self.entries.rows(D, self.identity), point.Z - self.target)
 
     def hessian(self, point: _Scores) -> Callable[[Array], Array]:
         """Return the product with the second derivatives."""
-        entries, identity = self.losses.entries, self.losses.identity
-        C = entries.curvatures(point.A, identity, None)
+        C = self.entries.curvatures(point.A, self.identity, None)
 
         def product(S: Array) -> Array:
             moved = self.at(S)
-            return self._adjoint(entries.rows_product(C, moved.A, identity), moved.Z)
+            return self._adjoint(self.entries.rows_product(C, moved.A, self.identity), moved.Z)
 
         return product
 
@@ -374,9 +289,9 @@ class _ProximalProblem:
 
     def _adjoint(self, D: Array, Z: Array) -> Array:
         """Return R^-T (X^T D + weight Z)."""
-        bent = self.losses.matrix.adjoint(D) + self.losses.weights * Z
+        bent = self.matrix.adjoint(D) + self.weights * Z
         return np.asarray(
-            scipy.linalg.solve_triangular(self.losses.R, bent, trans="T", check_finite=False)
+            scipy.linalg.solve_triangular(self.R, bent, trans="T", check_finite=False)
         )
 
 

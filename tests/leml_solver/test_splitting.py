@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from leml_solver._factored.certificate import certify_factors
 from leml_solver._factored.fit import AlternatingOptions, FitStatus, fit_factors, fit_problem
-from leml_solver._factored.splitting import ConvexPoint, affordable_steps, split
+from leml_solver._factored.splitting import ConvexPoint, Splitting, affordable_steps
 from leml_solver.losses import LOSSES
 from leml_solver.problem import Problem
 
@@ -66,10 +66,11 @@ def test_the_minimum_of_a_problem_with_a_closed_form_is_reached():
     problem = Problem("squared", Q, Y)
     start = ConvexPoint(np.ones((6, 4)), None, math.inf)
     own = certify_factors(problem, np.ones((6, 1)), np.ones((4, 1)), penalty=0.7)
-    found = split(problem, start, own, steps=400, tol=1e-12)
-    assert found.best.objective == pytest.approx(minimum, rel=1e-10)
-    assert found.certificate.lower_bound == pytest.approx(minimum, rel=1e-10)
-    assert found.certificate.objective == own.objective
+    splitting = Splitting(problem, start, own)
+    made = splitting.run(400, 1e-12)
+    assert splitting.best.objective == pytest.approx(minimum, rel=1e-10)
+    assert made.lower_bound == pytest.approx(minimum, rel=1e-10)
+    assert made.objective == own.objective
 
 
 def test_factors_of_too_small_a_rank_stay_and_their_gap_is_the_price_of_the_rank():
