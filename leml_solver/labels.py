@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ Values = NDArray[Any]
 _DENSE_SHARE = 0.3
 # Up to this number of entries, sorting them is cheaper than making a sparse matrix of them.
 _FEW_ENTRIES = 1 << 16
+# Known entries that are still listed for a method that needs each of them (some gigabytes).
+_LONGEST_LIST = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,8 @@ class Labels:
     """An (n, L) label matrix, fully known or known at some entries.
 
     Build it with `full`, `with_missing`, `masked` or `observed`. Exactly one of `complete` (a CSR
-    matrix or an array; an entry not stored is 0) and `entries` is set.
+    matrix or an array; an entry not stored is 0) and `listed`, the known entries, is set. With
+    `missing`, a list of entries, `complete` is known everywhere else.
 
     Examples
     --------
@@ -67,7 +71,29 @@ class Labels:
 
     shape: tuple[int, int]
     complete: Any = None
-    entries: ObservedEntries | None = None
+    listed: ObservedEntries | None = None
+    missing: ObservedEntries | None = None
+
+    @cached_property
+    def entries(self) -> ObservedEntries | None:
+        """The known entries, None if all are; long where few are missing, and made when needed."""
+        if self.missing is None:
+            return self.listed
+        if self.n_observed > _LONGEST_LIST:
+            raise ValueError(
+                f"`Y` has {self.n_observed} known entries, too many for a method that lists them; "
+                "the squared, logistic and squared hinge losses of `fit_factors` do not."
+            )
+        known = ~self._missing_mask().toarray()
+        return Labels.masked(self.complete, known).listed
+
+    def _missing_mask(self) -> Any:
+        """Return the missing entries as a sparse boolean matrix."""
+        if self.missing is None:
+            return sp.csr_matrix(self.shape, dtype=bool)
+        pattern = self.missing.by_row
+        ones = np.ones(pattern.indices.size, dtype=bool)
+        return sp.csr_matrix((ones, pattern.indices, pattern.indptr), shape=self.shape)
 
     @classmethod
     def full(cls, Y: Any) -> Labels:
@@ -90,15 +116,49 @@ class Labels:
         return cls((int(Y.shape[0]), int(Y.shape[1])), Y.toarray() if dense else Y)
 
     @classmethod
-    def with_missing(cls, Y: Any) -> Labels:
-        """Labels as an array in which NaN means missing."""
-        Y = np.asarray(Y, dtype=np.float64)
+    def with_missing(cls, Y: Any, missing: Any = None) -> Labels:
+        """Labels known but where an array is NaN or `missing` is true.
+
+        Parameters
+        ----------
+        Y : (n, L) array or sparse matrix
+            What a sparse matrix does not store is 0, and known unless `missing` says otherwise.
+        missing : (n, L) boolean array or sparse matrix, optional
+            The entries that are not known. With a sparse Y no list of the others is made.
+        """
+        if missing is not None and Y.shape != missing.shape:
+            raise ValueError(
+                f"`missing` must have the shape of `Y`, {Y.shape}, got {missing.shape}."
+            )
+        if sp.issparse(Y) and missing is not None:
+            return cls._all_but(cls.full(Y), sp.csr_matrix(missing, dtype=bool))
+        Y = np.array(Y, dtype=np.float64)
         if Y.ndim != 2:
             raise ValueError(f"`Y` must have two axes, (n, L), got shape {Y.shape}.")
+        if missing is not None:
+            Y[missing.toarray() if sp.issparse(missing) else missing] = np.nan
         known = ~np.isnan(Y)
         if known.all():
             return cls.full(Y)
         return cls.masked(Y, known)
+
+    @classmethod
+    def _all_but(cls, full: Labels, missing: Any) -> Labels:
+        """Labels known at all entries but those of a sparse boolean matrix."""
+        missing.sum_duplicates()
+        missing.eliminate_zeros()
+        if missing.nnz == 0:
+            return full
+        if not sp.issparse(full.complete):
+            return cls.masked(full.complete, ~missing.toarray())
+        rows, columns = missing.nonzero()
+        zeros = np.zeros(rows.size)
+        found = cls.observed(rows, columns, zeros, full.shape).listed
+        made = cls(full.shape, full.complete - full.complete.multiply(missing), None, found)
+        made.complete.eliminate_zeros()
+        if made.n_observed == 0:
+            raise ValueError("`Y` must have an observed entry, got none: every label is missing.")
+        return made
 
     @classmethod
     def masked(cls, Y: Any, mask: Any) -> Labels:
@@ -147,38 +207,49 @@ class Labels:
     @property
     def is_full(self) -> bool:
         """Whether every entry is known."""
-        return self.entries is None
+        return self.listed is None and self.missing is None
 
     @property
     def n_observed(self) -> int:
         """Number of known entries."""
-        return self.shape[0] * self.shape[1] if self.entries is None else self.entries.values.size
+        if self.listed is not None:
+            return self.listed.values.size
+        hidden = 0 if self.missing is None else self.missing.values.size
+        return self.shape[0] * self.shape[1] - hidden
 
     @property
     def total_weight(self) -> float:
         """Sum of the weights of the known entries."""
-        return float(self.n_observed) if self.entries is None else self.entries.total_weight
+        return float(self.n_observed) if self.listed is None else self.listed.total_weight
 
     @property
     def unobserved_labels(self) -> NDArray[np.int64]:
         """Labels without any known entry."""
-        if self.entries is None:
-            return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(np.diff(self.entries.by_label.indptr) == 0)
+        return np.flatnonzero(self.label_counts == 0)
+
+    @property
+    def label_counts(self) -> NDArray[np.int64]:
+        """Number of known entries of each label, repeated ones counted each time."""
+        if self.listed is not None:
+            return np.diff(self.listed.by_label.indptr)
+        counts = np.full(self.shape[1], self.shape[0])
+        return counts if self.missing is None else counts - np.diff(self.missing.by_label.indptr)
 
     @property
     def observed_rows(self) -> NDArray[np.int64]:
         """Points with a known label."""
-        if self.entries is None:
+        if self.listed is not None:
+            return np.flatnonzero(np.diff(self.listed.by_row.indptr))
+        if self.missing is None:
             return np.arange(self.shape[0])
-        return np.flatnonzero(np.diff(self.entries.by_row.indptr))
+        return np.flatnonzero(np.diff(self.missing.by_row.indptr) < self.shape[1])
 
     def take(self, rows: Index) -> Labels:
         """Return the labels of some points, in increasing order."""
         shape = (rows.size, self.shape[1])
-        if self.entries is None:
-            return Labels(shape, self.complete[rows])
-        found, counts = self.entries, np.diff(self.entries.by_row.indptr)
+        if self.listed is None:
+            return Labels._all_but(Labels(shape, self.complete[rows]), self._missing_mask()[rows])
+        found, counts = self.listed, np.diff(self.listed.by_row.indptr)
         chosen = np.isin(np.repeat(np.arange(self.shape[0]), counts), rows)
         return Labels.observed(
             np.repeat(np.arange(rows.size), counts[rows]),
@@ -190,8 +261,8 @@ class Labels:
 
     def distinct_values(self) -> Values:
         """Return the values that occur, sorted."""
-        if self.entries is not None:
-            return np.unique(self.entries.values)
+        if self.listed is not None:
+            return np.unique(self.listed.values)
         stored = self.complete.data if sp.issparse(self.complete) else self.complete
         zeros = np.zeros(1 if stored.size < self.n_observed else 0)
         return np.unique(np.append(np.unique(stored), zeros))

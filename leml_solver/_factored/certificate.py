@@ -19,7 +19,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from leml_solver._factored.entry_sums import FullEntries, SparseEntries, entries_of
+from leml_solver._factored.entry_sums import FullEntries, SparseEntries, SquaredEntries, entries_of
 from leml_solver._linalg.factors import gram
 from leml_solver._linalg.matrices import Factor, Matrix, as_matrix
 from leml_solver.losses import Loss, Squared
@@ -168,6 +168,26 @@ class SquaredDual:
     def size(self) -> float:
         """Return the Frobenius norm of D."""
         return float(np.sqrt(self.squares))
+
+
+class SquaredDualWithMissing(SquaredDual):
+    """The derivatives of the squared loss at all entries but a list of missing ones."""
+
+    def __init__(self, entries: SquaredEntries, A: Array, H: Array, offset: Array | None) -> None:
+        if offset is not None:  # such that the derivatives of each label sum to zero
+            sums = entries.columns(entries.slopes(A, H, offset), np.ones((len(A), 1)))[:, 0]
+            offset = offset - sums / np.maximum(entries.labels.label_counts, 1)
+        self.entries, self.D = entries, entries.slopes(A, H, offset)
+        self.squares = max(2 * float(entries.label_losses(A, H, offset).sum()), 0.0)
+        self.against_labels = entries.against_labels(self.D)
+
+    def rows(self, V: Array) -> Array:
+        """Return D V."""
+        return self.entries.rows(self.D, V)
+
+    def columns(self, U: Array) -> Array:
+        """Return D^T U."""
+        return self.entries.columns(self.D, U)
 
 
 class SparseDual:
@@ -406,9 +426,14 @@ def _dual_point(
 
 
 def entries_dual(
-    entries: SparseEntries | FullEntries, A: Array, H: Array, offset: Array | None
+    entries: SparseEntries | FullEntries | SquaredEntries,
+    A: Array,
+    H: Array,
+    offset: Array | None,
 ) -> DualPoint:
     """Return the derivatives at A H^T + offset as a dual point."""
+    if isinstance(entries, SquaredEntries):
+        return SquaredDualWithMissing(entries, A, H, offset)
     if isinstance(entries, SparseEntries):
         return SparseDual(entries, entries.predictions(A, H, offset), offset is not None)
     return FullDual(entries, entries.slopes(A, H, offset), offset is not None)

@@ -420,7 +420,9 @@ class _Fit:
         made = self._certificate(W, H, offset)
         products = self.features.products + splitting.losses.columns / self.rank
         if made.objective < certificate.objective:
-            certificate = replace(made, lower_bound=max(made.lower_bound, certificate.lower_bound))
+            lower = max(made.lower_bound, certificate.lower_bound)
+            failure = made.failure_probability + certificate.failure_probability
+            certificate = replace(made, lower_bound=lower, failure_probability=failure)
             ended = replace(ended, W=W, H=H, intercept=offset, certificate=certificate)
         objective = min(ended.objective, certificate.objective)
         last = TracePoint(ended.iterations + 1, objective, self._seconds(), products)

@@ -122,7 +122,8 @@ class Splitting:
         W, H = (Z, identity) if Z.shape[0] >= Z.shape[1] else (identity, Z.T)
         found = certify_factors(self.problem, W, H, self.at.offset, penalty=self.penalty)
         lower = max(self.certificate.lower_bound, found.lower_bound)
-        return replace(self.certificate, lower_bound=lower)
+        failure = self.certificate.failure_probability + found.failure_probability
+        return replace(self.certificate, lower_bound=lower, failure_probability=failure)
 
     def _step(self) -> None:
         """Take a Z-step, a V-step and a step of the multiplier; remember the Z of best bound."""
