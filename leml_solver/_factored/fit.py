@@ -115,7 +115,8 @@ class AlternatingOptions:
         Run three outer iterations on this share of the rows first, drawn at random, and start from
         the factors they lead to; None starts at once.
     certify : bool
-        Compute the certificate of the result; it costs a few outer iterations.
+        Compute the certificate of the result; it costs a few outer iterations, and at most about
+        the time of the fit where a large gap must be looked into.
     refine : float or None
         A relative gap to reach after the alternation, by splitting steps on the convex problem
         whose cost no longer depends on n: for fits whose rank is that of the convex minimiser or
