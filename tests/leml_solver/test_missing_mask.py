@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from leml_solver import AlternatingOptions, Labels, LEMLClassifier, LEMLRegressor, Problem
 from leml_solver._factored.certificate import certify_factors
 from leml_solver._factored.entry_sums import FullEntries, SquaredEntries, entries_of
-from leml_solver._factored.fit import fit_problem
+from leml_solver._factored.fit import expected_seconds, fit_problem
+from leml_solver._factored.plan import FAST
 from leml_solver.losses import LOSSES
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
@@ -88,6 +89,22 @@ def test_one_per_cent_missing_of_a_large_matrix_is_never_a_list_of_the_rest():
     assert result.objective < 0.5 * Y.nnz
     with pytest.raises(ValueError, match="too many for a method that lists them"):
         _ = labels.entries
+
+
+def test_the_expected_time_follows_what_is_worked_through(capsys):
+    X, Y, missing = _data()
+    hidden, listed = _both(Y, missing)
+    times = {
+        (name, kind): expected_seconds(Problem(name, X, labels), 3, FAST)
+        for name in SMOOTH
+        for kind, labels in (("full", Y), ("hidden", hidden), ("listed", listed))
+    }
+    # Squared loss: nothing per entry where all are known, the missing ones, or the known ones.
+    assert times["squared", "full"] < times["squared", "hidden"] < times["squared", "listed"]
+    assert times["logistic", "full"] > 2 * times["squared", "listed"]
+    options = AlternatingOptions(max_iter=2, progress=True)
+    fit_problem(Problem("logistic", X, Y), rank=3, penalty=1.0, options=options)
+    assert "s each" in capsys.readouterr().err
 
 
 def test_properties_and_rows_of_labels_with_missing_ones():
