@@ -73,7 +73,9 @@ def affordable_steps(problem: Problem, rank: int, products: float) -> int:
     step = 2.0 * d * d * L + 3.0 * d * L * min(d, L)
     if not quadratic:
         step += _GENERAL_WORK * (nnz + n * L + d * d) * L
-    return int(np.clip((spent - setup) / step, 0, MAX_STEPS))
+    # The steps of a general loss are Newton's: half as many do.
+    most = MAX_STEPS if quadratic else MAX_STEPS // 2
+    return int(np.clip((spent - setup) / step, 0, most))
 
 
 class Splitting:
