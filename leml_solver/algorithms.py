@@ -20,6 +20,7 @@ from leml_solver._factored.closed_forms import (
     low_rank_least_squares,
 )
 from leml_solver._factored.entry_sums import entries_of
+from leml_solver._factored.fit import expected_seconds
 from leml_solver._factored.kernel_method import fit_kernel_factors, kernel_features
 from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
 from leml_solver._factored.tron import TronOptions, tron
@@ -50,6 +51,7 @@ __all__ = [
     "conjugate_gradient",
     "cplst",
     "entries_of",
+    "expected_seconds",
     "fit_kernel_factors",
     "kernel_features",
     "low_rank_least_squares",

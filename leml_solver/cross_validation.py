@@ -8,6 +8,7 @@ Paper: Section 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, Self
@@ -101,7 +102,7 @@ class _CrossValidated(LowRankEstimator):
         ax.legend()
         return ax
 
-    def _search_and_fit(self, X: Any, y: Any, mask: Any, targets: Targets) -> None:
+    def _search_and_fit(self, X: Any, y: Any, mask: Any, missing: Any, targets: Targets) -> None:
         """Score the whole path on every part, then fit the best setting to everything."""
         checked = self._checked(X, reset=True)
         same_count(checked.shape[0], targets.n_rows, labels="y")
@@ -114,7 +115,7 @@ class _CrossValidated(LowRankEstimator):
         self._keep_table(settings, np.array(scores).T)
         options = self.options or AlternatingOptions()
         self.best_estimator_ = self._estimator(settings[self.best_index_], options)
-        self.best_estimator_.fit(X, y, mask)
+        self.best_estimator_.fit(X, y, mask, missing)
         for name, value in vars(self.best_estimator_).items():
             if name.endswith("_"):
                 setattr(self, name, value)
@@ -161,7 +162,8 @@ class _CrossValidated(LowRankEstimator):
             before = (widest if first else fitted) if self.iterations is None else None
             fitted = self._fit_part(part, setting, before, seed)
             widest = fitted if first else widest
-            bar.update()
+            if bar is not None:
+                bar.update()
             yield self._score(fitted, part)
 
     def _fit_part(
@@ -225,10 +227,12 @@ class _CrossValidated(LowRankEstimator):
         return best if difference.mean() > error else rival
 
     def _progress(self, total: int) -> Any:
-        """Return a progress bar over fits, silent unless asked for."""
+        """Return a progress bar over fits, None unless asked for."""
+        if not self.verbose:
+            return nullcontext()
         from tqdm import tqdm
 
-        return tqdm(total=total, disable=not self.verbose, unit="fit")
+        return tqdm(total=total, unit="fit")
 
     def _estimator(self, setting: _Setting, options: AlternatingOptions) -> Any:
         """Return the estimator of one setting; parameters of the same name are handed on."""
@@ -334,9 +338,9 @@ class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, mask: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
         """Choose the settings and fit them to all rows; arguments as in `LEMLClassifier.fit`."""
-        self._search_and_fit(X, y, mask, class_targets(y, mask))
+        self._search_and_fit(X, y, mask, missing, class_targets(y, mask, missing))
         return self
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
@@ -409,9 +413,9 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, mask: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
         """Choose the settings and fit them to all rows; arguments as in `LEMLRegressor.fit`."""
-        self._search_and_fit(X, y, mask, number_targets(y, mask))
+        self._search_and_fit(X, y, mask, missing, number_targets(y, mask, missing))
         return self
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:

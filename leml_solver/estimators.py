@@ -341,7 +341,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, mask: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
         """Fit the factors.
 
         Parameters
@@ -351,14 +351,17 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         y : (n, L) array, DataFrame or sparse matrix of 0/1, or (n,) classes
             NaN (pandas' NA, None) is a missing label, 0 never is. A sparse matrix is full.
         mask : (n, L) boolean array or sparse matrix, optional
-            Which entries of y are observed; the only way to mark missing labels in a sparse matrix.
+            Which entries of y are observed; in a sparse matrix this or `missing` marks those that
+            are not.
+        missing : (n, L) boolean array or sparse matrix, optional
+            Which entries of y are missing, instead of `mask`: for a sparse y with few of them.
 
         Returns
         -------
         self
         """
         checked = self._checked(X, reset=True)
-        self._fit_targets(checked, class_targets(y, mask), self.loss)
+        self._fit_targets(checked, class_targets(y, mask, missing), self.loss)
         self.threshold_ = loss_threshold(self.loss)
         return self
 
@@ -415,7 +418,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, mask: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
         """Fit the factors.
 
         Parameters
@@ -426,13 +429,15 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
             NaN is missing; a sparse matrix is full.
         mask : (n, L) boolean array or sparse matrix, optional
             Which entries of y are observed.
+        missing : (n, L) boolean array or sparse matrix, optional
+            Which entries of y are missing, instead of `mask`.
 
         Returns
         -------
         self
         """
         checked = self._checked(X, reset=True)
-        targets = number_targets(y, mask)
+        targets = number_targets(y, mask, missing)
         self._fit_targets(checked, targets, "squared")
         self.threshold_ = 0.0
         return self

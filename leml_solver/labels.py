@@ -18,6 +18,8 @@ Values = NDArray[Any]
 
 # A full Y denser than this is kept dense: BLAS is faster there, and memory no larger.
 _DENSE_SHARE = 0.3
+# Known entries that are still listed for a method that needs each of them (some gigabytes).
+_LONGEST_LIST = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,8 @@ class Labels:
     """An (n, L) label matrix, fully known or known at some entries.
 
     Build it with `full`, `with_missing`, `masked` or `observed`. Exactly one of `complete` (a CSR
-    matrix or an array; an entry not stored is 0) and `listed` is set.
+    matrix or an array; an entry not stored is 0) and `listed`, the known entries, is set. With
+    `missing`, a list of entries, `complete` is known everywhere else.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class Labels:
     shape: tuple[int, int]
     complete: Any = None
     listed: EntryList | None = None
+    missing: EntryList | None = None
 
     @classmethod
     def full(cls, Y: Any) -> Labels:
@@ -97,15 +101,56 @@ class Labels:
         return cls((int(Y.shape[0]), int(Y.shape[1])), Y.toarray() if dense else Y)
 
     @classmethod
-    def with_missing(cls, Y: Any) -> Labels:
-        """Labels as an array in which NaN means missing."""
-        Y = np.asarray(real_input(unmasked(Y), "Y"), dtype=np.float64)
+    def with_missing(cls, Y: Any, missing: Any = None) -> Labels:
+        """Labels known but where an array is NaN or `missing` is true.
+
+        Parameters
+        ----------
+        Y : (n, L) array or sparse matrix
+            What a sparse matrix does not store is 0, and known unless `missing` says otherwise.
+        missing : (n, L) boolean array or sparse matrix, optional
+            The entries that are not known. With a sparse Y no list of the others is made.
+        """
+        if missing is not None and Y.shape != missing.shape:
+            raise ValueError(
+                f"`missing` must have the shape of `Y`, {Y.shape}, got {missing.shape}."
+            )
+        if sp.issparse(Y) and missing is not None:
+            hidden = sp.csr_matrix(real_input(missing, "missing"), dtype=bool)
+            return cls._all_but(cls.full(Y), hidden)
+        Y = np.array(real_input(unmasked(Y), "Y"), dtype=np.float64)
         if Y.ndim != 2:
             raise ValueError(f"`Y` must have two axes, (n, L), got shape {Y.shape}.")
+        if missing is not None:
+            Y[missing.toarray() if sp.issparse(missing) else missing] = np.nan
         known = ~np.isnan(Y)
         if known.all():
             return cls.full(Y)
         return cls.masked(Y, known)
+
+    @classmethod
+    def _all_but(cls, full: Labels, missing: Any) -> Labels:
+        """Labels known at all entries but those of a sparse boolean matrix."""
+        missing.sum_duplicates()
+        missing.eliminate_zeros()
+        if missing.nnz == 0:
+            return full
+        if not sp.issparse(full.complete):
+            return cls.masked(full.complete, ~missing.toarray())
+        rows, columns = missing.nonzero()
+        hidden = cls.observed(rows, columns, np.zeros(rows.size), full.shape).listed
+        made = cls(full.shape, full.complete - full.complete.multiply(missing), None, hidden)
+        made.complete.eliminate_zeros()
+        if made.n_observed == 0:
+            raise ValueError("`Y` must have an observed entry, got none: every label is missing.")
+        return made
+
+    def _missing_mask(self) -> Any:
+        """Return the missing entries as a sparse boolean matrix."""
+        if self.missing is None:
+            return sp.csr_matrix(self.shape, dtype=bool)
+        ones = np.ones(self.missing.values.size, dtype=bool)
+        return sp.csr_matrix((ones, (self.missing.rows, self.missing.columns)), shape=self.shape)
 
     @classmethod
     def masked(cls, Y: Any, mask: Any) -> Labels:
@@ -150,29 +195,39 @@ class Labels:
         return cls((int(shape[0]), int(shape[1])), None, listed)
 
     @cached_property
+    def known(self) -> EntryList | None:
+        """The known entries, None if all are; long where few are missing, and made when needed."""
+        if self.missing is None:
+            return self.listed
+        if self.n_observed > _LONGEST_LIST:
+            raise ValueError(
+                f"`Y` has {self.n_observed} known entries, too many for a method that lists them; "
+                "the squared, logistic and squared hinge losses of `fit_factors` do not."
+            )
+        return Labels.masked(self.complete, ~self._missing_mask().toarray()).listed
+
+    @cached_property
     def entries(self) -> ObservedEntries | None:
         """The known entries in the two orders that the factored solver reads them in."""
-        if self.listed is None:
-            return None
-        rows, columns, values, weights = self.listed
-        order = np.lexsort((columns, rows))
-        ends = np.cumsum(np.bincount(rows, minlength=self.shape[0]))
-        by_row = Pattern(np.append(0, ends), columns[order])
-        places = (np.arange(order.size), by_row.indices, by_row.indptr)
-        turned = sp.csr_matrix(places, shape=self.shape).tocsc()
-        by_label = Pattern(turned.indptr.astype(np.int64), turned.indices)
-        weights = None if weights is None else weights[order]
-        return ObservedEntries(by_row, by_label, turned.data, values[order], weights)
+        return None if self.known is None else _in_both_orders(self.known, self.shape)
+
+    @cached_property
+    def missing_entries(self) -> ObservedEntries | None:
+        """The missing entries of labels that list them, in both orders."""
+        return None if self.missing is None else _in_both_orders(self.missing, self.shape)
 
     @property
     def is_full(self) -> bool:
         """Whether every entry is known."""
-        return self.listed is None
+        return self.listed is None and self.missing is None
 
     @property
     def n_observed(self) -> int:
         """Number of known entries."""
-        return self.shape[0] * self.shape[1] if self.listed is None else self.listed.values.size
+        if self.listed is not None:
+            return self.listed.values.size
+        hidden = 0 if self.missing is None else self.missing.values.size
+        return self.shape[0] * self.shape[1] - hidden
 
     @property
     def total_weight(self) -> float:
@@ -183,22 +238,33 @@ class Labels:
     @property
     def unobserved_labels(self) -> NDArray[np.int64]:
         """Labels without any known entry."""
-        if self.listed is None:
-            return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(np.bincount(self.listed.columns, minlength=self.shape[1]) == 0)
+        return np.flatnonzero(self.label_counts == 0)
+
+    @property
+    def label_counts(self) -> NDArray[np.int64]:
+        """Number of known entries of each label, repeated ones counted each time."""
+        if self.listed is not None:
+            return np.bincount(self.listed.columns, minlength=self.shape[1])
+        counts = np.full(self.shape[1], self.shape[0])
+        if self.missing is not None:
+            counts -= np.bincount(self.missing.columns, minlength=self.shape[1])
+        return counts
 
     @property
     def observed_rows(self) -> NDArray[np.int64]:
         """Points with a known label."""
-        if self.listed is None:
+        if self.listed is not None:
+            return np.flatnonzero(np.bincount(self.listed.rows))
+        if self.missing is None:
             return np.arange(self.shape[0])
-        return np.flatnonzero(np.bincount(self.listed.rows))
+        hidden = np.bincount(self.missing.rows, minlength=self.shape[0])
+        return np.flatnonzero(hidden < self.shape[1])
 
     def take(self, rows: Index) -> Labels:
         """Return the labels of some points, in increasing order."""
         shape = (rows.size, self.shape[1])
         if self.listed is None:
-            return Labels(shape, self.complete[rows])
+            return Labels._all_but(Labels(shape, self.complete[rows]), self._missing_mask()[rows])
         found, chosen = self.listed, np.isin(self.listed.rows, rows)
         return Labels.observed(
             np.searchsorted(rows, found.rows[chosen]),
@@ -214,6 +280,19 @@ class Labels:
             return self.listed.values
         stored = self.complete.data if sp.issparse(self.complete) else self.complete
         return np.append(stored, np.zeros(1 if stored.size < self.n_observed else 0))
+
+
+def _in_both_orders(listed: EntryList, shape: tuple[int, int]) -> ObservedEntries:
+    """Return entries sorted by row, with the order that sorts them by label."""
+    rows, columns, values, weights = listed
+    order = np.lexsort((columns, rows))
+    ends = np.cumsum(np.bincount(rows, minlength=shape[0]))
+    by_row = Pattern(np.append(0, ends), columns[order])
+    places = (np.arange(order.size), by_row.indices, by_row.indptr)
+    turned = sp.csr_matrix(places, shape=shape).tocsc()
+    by_label = Pattern(turned.indptr.astype(np.int64), turned.indices)
+    weights = None if weights is None else weights[order]
+    return ObservedEntries(by_row, by_label, turned.data, values[order], weights)
 
 
 def as_labels(Y: Any) -> Labels:

@@ -243,11 +243,11 @@ class Problem:
 def _sorted_by_label(labels: Labels) -> EntryList:
     """Return all known entries sorted by label, then by point."""
     n, L = labels.shape
-    if labels.listed is None:
+    if labels.known is None:
         Y = labels.complete.toarray() if sp.issparse(labels.complete) else labels.complete
         points, columns = np.tile(np.arange(n), L), np.repeat(np.arange(L), n)
         return EntryList(points, columns, Y.T.ravel(), None)
-    found = labels.listed
+    found = labels.known
     keys = found.columns.astype(np.uint16) if L <= 1 << 16 else found.columns  # sorted faster
     order = np.lexsort((found.rows, keys))
     return EntryList(

@@ -49,38 +49,40 @@ class Targets:
     names: Any = None
 
 
-def class_targets(y: Any, mask: Any = None) -> Targets:
+def class_targets(y: Any, mask: Any = None, missing: Any = None) -> Targets:
     """Return classes as 0/1 labels.
 
     Parameters
     ----------
     y : (n,) classes, or (n, L) array, DataFrame or sparse matrix of 0/1 or -1/+1
         NaN, None and pandas' NA are missing; in a sparse matrix an unstored entry is 0.
-    mask : (n, L) boolean array or sparse matrix, optional
-        Entries that are observed.
+    mask, missing : (n, L) boolean array or sparse matrix, optional
+        Entries that are observed, or those that are not.
     """
     names = getattr(y, "columns", None)
     if sparse.issparse(y):
-        return _label_matrix(sparse.csr_array(real_input(y, "y")), mask, None)
+        return _label_matrix(sparse.csr_array(real_input(y, "y")), mask, missing, None)
     values = _array(y)
     if values.ndim == 2 and (values.shape[1] != 1 or _is_binary(values)):
-        return _label_matrix(as_numbers(values), mask, names)
-    if mask is not None:
-        raise ValueError("`mask` goes with a label matrix; in a vector of classes write NaN.")
+        return _label_matrix(as_numbers(values), mask, missing, names)
+    if mask is not None or missing is not None:
+        raise ValueError(
+            "`mask` and `missing` go with a label matrix; in a vector of classes write NaN."
+        )
     return _class_vector(values.ravel() if values.ndim == 2 else values)
 
 
-def number_targets(y: Any, mask: Any = None) -> Targets:
+def number_targets(y: Any, mask: Any = None, missing: Any = None) -> Targets:
     """Return numbers to be predicted, NaN for missing; a sparse matrix is full unless masked."""
     names = getattr(y, "columns", None)
     if sparse.issparse(y):
         matrix = sparse.csr_array(real_input(y, "y")).astype(np.float64)
         _check_finite(matrix.data)
-        return Targets(_labels(matrix, mask), matrix.shape[0], "matrix", sparse=True)
+        return Targets(_labels(matrix, mask, missing), matrix.shape[0], "matrix", sparse=True)
     values = as_numbers(_array(y))
     _check_finite(values)
     kind = "vector" if values.ndim == 1 else "matrix"
-    labels = _labels(np.atleast_2d(values.T).T, mask)
+    labels = _labels(np.atleast_2d(values.T).T, mask, missing)
     return Targets(labels, values.shape[0], kind, names=names)
 
 
@@ -161,7 +163,7 @@ def _class_vector(values: Array) -> Targets:
     return Targets(Labels.full(hot), values.size, "multiclass", classes, rows)
 
 
-def _label_matrix(Y: Any, mask: Any, names: Any) -> Targets:
+def _label_matrix(Y: Any, mask: Any, missing: Any, names: Any) -> Targets:
     """Return a matrix of 0/1 or -1/+1 as labels."""
     is_sparse = sparse.issparse(Y)
     stored = Y.data if is_sparse else Y
@@ -178,19 +180,29 @@ def _label_matrix(Y: Any, mask: Any, names: Any) -> Targets:
         )
     dtype = Y.dtype if Y.dtype.kind in "iu" else np.int64
     zeros = np.where(np.isnan(Y), np.nan, Y > 0) if signs else Y
-    labels = _labels(zeros, mask)
+    labels = _labels(zeros, mask, missing)
     classes = np.array(allowed, dtype)
     return Targets(labels, Y.shape[0], "multilabel", classes, None, is_sparse, names)
 
 
-def _labels(Y: Any, mask: Any) -> Labels:
-    """Return values and mask as the solver's labels."""
+def _labels(Y: Any, mask: Any, missing: Any) -> Labels:
+    """Return values and mask, of observed or of missing entries, as the solver's labels."""
+    if missing is not None:
+        if mask is not None:
+            raise ValueError("`mask` and `missing` say the same twice; pass one of them.")
+        return Labels.with_missing(Y, _boolean(missing, "missing"))
     if mask is None:
         return Labels.full(Y) if sparse.issparse(Y) else Labels.with_missing(Y)
-    observed: Any = mask if sparse.issparse(mask) else np.asarray(mask)
-    if observed.dtype.kind != "b":
-        raise ValueError(f"`mask` must be boolean, got {observed.dtype}; write mask.astype(bool).")
+    observed = _boolean(mask, "mask")
     if not sparse.issparse(Y) and np.isnan(Y).any():
         known = ~np.isnan(Y)
         observed = observed.multiply(known) if sparse.issparse(mask) else observed & known
     return Labels.masked(Y, observed)
+
+
+def _boolean(mask: Any, name: str) -> Any:
+    """Return a mask as a boolean array or sparse matrix."""
+    checked: Any = mask if sparse.issparse(mask) else np.asarray(mask)
+    if checked.dtype.kind != "b":
+        raise ValueError(f"`{name}` must be boolean, got {checked.dtype}; write astype(bool).")
+    return checked

@@ -19,7 +19,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from leml_solver._factored.entry_sums import FullEntries, SparseEntries, entries_of
+from leml_solver._factored.entry_sums import FullEntries, SparseEntries, SquaredEntries, entries_of
 from leml_solver._linalg.factors import gram
 from leml_solver._linalg.matrices import Factor, Matrix, as_matrix
 from leml_solver.losses import Loss, Squared
@@ -168,6 +168,26 @@ class SquaredDual:
     def size(self) -> float:
         """Return the Frobenius norm of D."""
         return float(np.sqrt(self.squares))
+
+
+class SquaredDualWithMissing(SquaredDual):
+    """The derivatives of the squared loss at all entries but a list of missing ones."""
+
+    def __init__(self, entries: SquaredEntries, A: Array, H: Array, offset: Array | None) -> None:
+        if offset is not None:  # such that the derivatives of each label sum to zero
+            sums = entries.columns(entries.slopes(A, H, offset), np.ones((len(A), 1)))[:, 0]
+            offset = offset - sums / np.maximum(entries.labels.label_counts, 1)
+        self.entries, self.D = entries, entries.slopes(A, H, offset)
+        self.squares = max(2 * float(entries.label_losses(A, H, offset).sum()), 0.0)
+        self.against_labels = entries.against_labels(self.D)
+
+    def rows(self, V: Array) -> Array:
+        """Return D V."""
+        return self.entries.rows(self.D, V)
+
+    def columns(self, U: Array) -> Array:
+        """Return D^T U."""
+        return self.entries.columns(self.D, U)
 
 
 class SparseDual:
@@ -393,21 +413,30 @@ def _dual_point(
     problem: Problem, A: Array, H: Array, offset: Array | None
 ) -> tuple[DualPoint, float, float]:
     """Return the dual candidate, the sum of losses, and the sum of losses at Z = 0."""
-    labels, loss, intercept = problem.labels, problem.loss, offset is not None
+    labels, loss = problem.labels, problem.loss
     if labels.is_full and type(loss) is Squared:
         Y = as_matrix(labels.complete, np.float64)
-        squared = SquaredDual(Y, A, H, intercept)
+        squared = SquaredDual(Y, A, H, offset is not None)
         return squared, 0.5 * squared.squares, 0.5 * float(Y.column_squares().sum())
     entries = entries_of(labels, loss, np.float64)
     losses = float(entries.label_losses(A, H, offset).sum())
     zero = np.zeros((labels.shape[0], 1)), np.zeros((labels.shape[1], 1))
     scale = float(entries.label_losses(*zero, None).sum())
-    dual: DualPoint
+    return entries_dual(entries, A, H, offset), losses, scale
+
+
+def entries_dual(
+    entries: SparseEntries | FullEntries | SquaredEntries,
+    A: Array,
+    H: Array,
+    offset: Array | None,
+) -> DualPoint:
+    """Return the derivatives at A H^T + offset as a dual point."""
+    if isinstance(entries, SquaredEntries):
+        return SquaredDualWithMissing(entries, A, H, offset)
     if isinstance(entries, SparseEntries):
-        dual = SparseDual(entries, entries.predictions(A, H, offset), intercept)
-    else:
-        dual = FullDual(entries, entries.slopes(A, H, offset), intercept)
-    return dual, losses, scale
+        return SparseDual(entries, entries.predictions(A, H, offset), offset is not None)
+    return FullDual(entries, entries.slopes(A, H, offset), offset is not None)
 
 
 def _gradient_norm(problem: Problem, dual: DualPoint, rng: np.random.Generator) -> NormBound:

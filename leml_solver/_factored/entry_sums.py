@@ -18,13 +18,18 @@ from numpy.typing import NDArray
 
 from leml_solver._lazy import cached_property
 from leml_solver._linalg import compiled as kernels
+from leml_solver._linalg.factors import gram, row_inner
 from leml_solver._linalg.matrices import Factor, as_matrix
-from leml_solver._linalg.threads import SHARED_LOOP, parallel_map
+from leml_solver._linalg.threads import SHARED_LOOP, matmul, parallel_map
 from leml_solver.labels import Labels, Pattern
-from leml_solver.losses import Loss
+from leml_solver.losses import Logistic, Loss, Squared, SquaredHinge
 
 _CHUNK = 1 << 20  # entries of a temporary array in a loss evaluation
 _BLOCK = 1 << 18  # entries of a dense block of predictions, small enough to stay in cache
+
+
+# Losses whose conjugate at 0 is 0: a missing entry adds nothing to a dual bound.
+_ZERO_AT_BEST = (Logistic, SquaredHinge)
 
 
 class Entries(Protocol):
@@ -59,9 +64,13 @@ class Entries(Protocol):
         """Return (C * (A S^T))^T A, (L, k)."""
 
 
-def entries_of(labels: Labels, loss: Loss, dtype: Any) -> SparseEntries | FullEntries:
-    """Return the entry sums for labels known in part or in full."""
-    if labels.entries is None:
+def entries_of(
+    labels: Labels, loss: Loss, dtype: Any
+) -> SparseEntries | FullEntries | SquaredEntries:
+    """Return the entry sums for labels known in part, in full or but for some."""
+    if labels.missing is not None and type(loss) is Squared:
+        return SquaredEntries(labels, dtype)
+    if labels.is_full or (labels.missing is not None and type(loss) in _ZERO_AT_BEST):
         return FullEntries(labels, loss, dtype)
     return SparseEntries(labels, loss, dtype)
 
@@ -117,8 +126,9 @@ class SparseEntries:
     def label_losses(self, A: Factor, H: Factor, offset: Factor | None) -> NDArray[np.float64]:
         """Return the loss of each label."""
         losses = self._apply(self.loss.value, self.predictions(A, H, offset))
-        totals = np.bincount(self._entries.by_row.indices, losses, minlength=self.shape[1])
-        return totals.astype(np.float64, copy=False)
+        totals = np.zeros(self.shape[1])
+        kernels.group_sums(losses, self._entries.by_row.indices, totals)
+        return totals
 
     def slopes(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
         """Return weight times derivative at each entry."""
@@ -126,7 +136,18 @@ class SparseEntries:
 
     def curvatures(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
         """Return weight times second derivative at each entry."""
+        if type(self.loss) is Squared:
+            return self._ones if self.weights is None else self.weights
         return self._apply(self.loss.second_derivative, self.predictions(A, H, offset))
+
+    @cached_property
+    def _ones(self) -> Factor:
+        """The curvatures of the squared loss."""
+        return np.ones(self.values.size, dtype=self.dtype)
+
+    def _by_label(self, D: Factor) -> Factor:
+        """Return numbers at the entries in the order of the labels."""
+        return D if D is self._ones else D[self._entries.label_order]
 
     def rows(self, D: Factor, H: Factor) -> Factor:
         """Return D H."""
@@ -134,7 +155,7 @@ class SparseEntries:
 
     def columns(self, D: Factor, A: Factor) -> Factor:
         """Return D^T A."""
-        return _sums(self._entries.by_label, D[self._entries.label_order], A, self.shape[1])
+        return _sums(self._entries.by_label, self._by_label(D), A, self.shape[1])
 
     def rows_product(self, C: Factor, B: Factor, H: Factor) -> Factor:
         """Return (C * (B H^T)) H in one pass."""
@@ -142,7 +163,7 @@ class SparseEntries:
 
     def columns_product(self, C: Factor, A: Factor, S: Factor) -> Factor:
         """Return (C * (A S^T))^T A in one pass."""
-        return _curvature(self._entries.by_label, C[self._entries.label_order], S, A)
+        return _curvature(self._entries.by_label, self._by_label(C), S, A)
 
 
 def _sums(pattern: Pattern, D: Factor, H: Factor, n_rows: int) -> Factor:
@@ -210,7 +231,13 @@ class FullEntries:
         predictions = D.A[part] @ D.H.T
         if D.offset is not None:
             predictions += D.offset
-        return np.asarray(D.function(self.encoded(part), predictions)).astype(D.A.dtype, copy=False)
+        numbers = np.asarray(D.function(self.encoded(part), predictions))
+        if self.labels.missing_entries is not None:
+            pattern = self.labels.missing_entries.by_row
+            ends = pattern.indptr[part.start : part.stop + 1]
+            rows = np.repeat(np.arange(ends.size - 1), np.diff(ends))
+            numbers[rows, pattern.indices[ends[0] : ends[-1]]] = 0
+        return numbers.astype(D.A.dtype, copy=False)
 
     def label_losses(self, A: Factor, H: Factor, offset: Factor | None) -> NDArray[np.float64]:
         """Return the loss of each label."""
@@ -252,3 +279,87 @@ class FullEntries:
             return np.asarray((self.numbers(C, part) * (A[part] @ S.T)).T @ A[part])
 
         return np.asarray(sum(self._each(block, A.shape[1])))
+
+
+@dataclass(frozen=True, eq=False)
+class _LowRank:
+    """A H^T, less the labels or not, less `missing` at the missing entries."""
+
+    A: Factor
+    H: Factor
+    less_labels: bool
+    missing: Factor
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredEntries:
+    """Squared loss over all entries but a list of missing ones: closed forms less what they add.
+
+    The cost is O((nnz(Y) + missing entries) k + (n + L) k^2).
+    """
+
+    labels: Labels
+    dtype: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, L)."""
+        return self.labels.shape
+
+    @cached_property
+    def _Y(self) -> Any:
+        return as_matrix(self.labels.complete, self.dtype)
+
+    @cached_property
+    def _missing(self) -> SparseEntries:
+        return SparseEntries(Labels(self.shape, None, self.labels.missing), Squared(), self.dtype)
+
+    def label_losses(self, A: Factor, H: Factor, offset: Factor | None) -> NDArray[np.float64]:
+        """Return the loss of each label."""
+        A, H = _joined(A, H, offset)
+        bent = H.astype(np.float64) @ gram(A) - 2.0 * self._Y.adjoint(A)
+        whole = 0.5 * (self._Y.column_squares() + row_inner(H, bent))
+        return np.asarray(whole - self._missing.label_losses(A, H, None))
+
+    def against_labels(self, D: _LowRank) -> float:
+        """Return <D, Y>, Y being zero where it is missing."""
+        fitted = row_inner(self._Y.adjoint(D.A), D.H).sum()
+        return float(fitted - self._Y.column_squares().sum())
+
+    def slopes(self, A: Factor, H: Factor, offset: Factor | None) -> _LowRank:
+        """Return the derivatives."""
+        A, H = _joined(A, H, offset)
+        return _LowRank(A, H, True, self._missing.slopes(A, H, None))
+
+    def curvatures(self, A: Factor, H: Factor, offset: Factor | None) -> _LowRank:
+        """Return the second derivatives: one at each known entry."""
+        rows, columns = (np.ones((size, 1), dtype=A.dtype) for size in self.shape)
+        return _LowRank(rows, columns, False, self._missing.curvatures(A, H, offset))
+
+    def rows(self, D: _LowRank, H: Factor) -> Factor:
+        """Return D H."""
+        sums = matmul(D.A, D.H.T @ H) - self._missing.rows(D.missing, H)
+        return sums - self._Y.times(H) if D.less_labels else sums
+
+    def columns(self, D: _LowRank, A: Factor) -> Factor:
+        """Return D^T A."""
+        sums = matmul(D.H, D.A.T @ A) - self._missing.columns(D.missing, A)
+        return sums - self._Y.adjoint(A) if D.less_labels else sums
+
+    def rows_product(self, C: _LowRank, B: Factor, H: Factor) -> Factor:
+        """Return (C * (B H^T)) H."""
+        whole = matmul(B, gram(H).astype(B.dtype))
+        return whole - self._missing.rows_product(C.missing, B, H)
+
+    def columns_product(self, C: _LowRank, A: Factor, S: Factor) -> Factor:
+        """Return (C * (A S^T))^T A."""
+        whole = matmul(S, gram(A).astype(S.dtype))
+        return whole - self._missing.columns_product(C.missing, A, S)
+
+
+def _joined(A: Factor, H: Factor, offset: Factor | None) -> tuple[Factor, Factor]:
+    """Return factors of A H^T + offset."""
+    if offset is None:
+        return A, H
+    ones = np.ones((len(A), 1), dtype=A.dtype)
+    return np.hstack([A, ones]), np.column_stack([H, offset.astype(H.dtype)])

@@ -22,6 +22,7 @@ from leml_solver._factored.algorithm_2 import FullSquared
 from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
+from leml_solver._factored.splitting import ConvexPoint, Splitting, affordable_steps
 from leml_solver._linalg.factors import balancing, column_inner
 from leml_solver._linalg.matrices import CountingMatrix, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
@@ -37,6 +38,11 @@ _SHRINKINGS = 30
 # Size of the factors, relative to those before the warm start, at which they count as zero.
 _LOST_START = 1e-6
 _WARM_ITERATIONS = 3
+_SMALL_GAP = 1e-6  # a relative gap that needs no better bound
+_FEWEST_STEPS = 4  # fewer improve no bound
+_REFINING_STEPS = 400
+# Seconds per multiplication and per evaluation of a loss, on one core of a server of 2020.
+_PER_PRODUCT, _PER_LOSS = 4e-10, 1e-8
 
 
 class FitStatus(Enum):
@@ -57,6 +63,7 @@ class FitStatus(Enum):
         "stopping is wanted, else raise `max_iter` or start from these factors."
     )
     STOPPED = "The callback asked to stop: use the result."
+    PROVED = "The certified relative gap is within `refine`: use the result."
     ROUNDING_LIMIT = (
         "Rounding keeps the objective from falling further: use the result, or pass float64 data "
         "if the certified gap is too large."
@@ -111,9 +118,15 @@ class AlternatingOptions:
         Run three outer iterations on this share of the rows first, drawn at random, and start from
         the factors they lead to; None starts at once.
     certify : bool
-        Compute the certificate of the result; it costs a few outer iterations.
+        Compute the certificate of the result; it costs a few outer iterations, and at most about
+        the time of the fit where a large gap must be looked into.
+    refine : float or None
+        A relative gap to reach after the alternation, by splitting steps on the convex problem
+        whose cost no longer depends on n: for fits whose rank is that of the convex minimiser or
+        more, which alternation approaches slowly. They need X^T X (d at most 4096) and leave the
+        factors as they are where the rank is too small for them. None does without.
     progress : bool
-        Show a progress bar on the standard error stream.
+        Show a progress bar on the standard error stream; it begins with `expected_seconds`.
     callback : callable or None
         Called with a `TracePoint` after each outer iteration; returning True ends the fit.
 
@@ -135,12 +148,15 @@ class AlternatingOptions:
     start: str | tuple[Any, Any] = "svd"
     warm_start_rows: float | None = None
     certify: bool = True
+    refine: float | None = None
     progress: bool = False
     callback: Callable[[TracePoint], Any] | None = None
 
     def __post_init__(self) -> None:
         positive_integer(self.max_iter, "max_iter")
         nonnegative(self.tol, "tol")
+        if self.refine is not None:
+            positive(self.refine, "refine")
         one_of(self.order, "order", ORDERS)
         one_of(self.dtype, "dtype", ("float32", "float64", None))
         if isinstance(self.method, str):
@@ -337,6 +353,23 @@ def _can_fit(loss: Loss) -> bool:
     return loss.smooth and bool(loss.curvature)
 
 
+def expected_seconds(problem: Problem, rank: int, plan: Plan) -> float:
+    """Return about how long an outer iteration takes on one core, to within a factor of three.
+
+    Full labels cost n L k in every pass unless the loss is squared: read this before such a fit.
+    """
+    labels, entries = problem.labels, float(problem.labels.n_observed)
+    if type(problem.loss) is Squared:
+        steps, per_entry = 1, _PER_PRODUCT * rank
+        if labels.listed is None:
+            entries = 0.0 if labels.missing is None else float(labels.missing.values.size)
+    else:
+        steps, per_entry = plan.newton_steps, _PER_LOSS + _PER_PRODUCT * rank
+    passes = 2.0 * steps * (plan.cg_steps + 4)
+    products = passes * problem.matrix.nnz * rank * _PER_PRODUCT
+    return products + 2.0 * passes * entries * per_entry
+
+
 class _Fit:
     """One fit: the problem, the options, and the factors that are being improved."""
 
@@ -382,11 +415,48 @@ class _Fit:
         if self.options.plan.balance:
             T, S = balancing(iterate.W, iterate.H)
             iterate.W, iterate.H = matmul(iterate.W, T), matmul(iterate.H, S)
-        W, H, offset = iterate.W, iterate.H, iterate.offset()
-        certificate = None
-        if self.options.certify:
-            certificate = certify_factors(self.problem, W, H, offset, penalty=self.penalty)
-        return FactorResult(W, H, offset, status, certificate, tuple(trace), self._seconds())
+        ended = FactorResult(
+            iterate.W, iterate.H, iterate.offset(), status, None, tuple(trace), self._seconds()
+        )
+        if self.options.certify or self.options.refine is not None:
+            ended = replace(self._certified(ended), seconds=self._seconds())
+        return ended
+
+    def _certified(self, ended: FactorResult) -> FactorResult:
+        """Certify the factors, look into a gap that is not small, and refine them if asked to."""
+        own = self._certificate(ended.W, ended.H, ended.intercept)
+        refine = self.options.refine
+        products = self.features.products if refine is None else math.inf
+        steps = affordable_steps(self.problem, self.rank, products)
+        Z = ended.W.astype(np.float64) @ ended.H.T.astype(np.float64) if steps else np.zeros(1)
+        if own.relative_gap <= (refine or _SMALL_GAP) or steps < _FEWEST_STEPS or not Z.any():
+            return replace(ended, certificate=own)
+        splitting = Splitting(self.problem, ConvexPoint(Z, ended.intercept, own.objective), own)
+        made = splitting.run(steps if refine is None else _REFINING_STEPS, refine)
+        ended = replace(ended, certificate=made)
+        return ended if refine is None else self._refined(ended, made, splitting)
+
+    def _certificate(self, W: Factor, H: Factor, offset: Array | None) -> FactorCertificate:
+        return certify_factors(self.problem, W, H, offset, penalty=self.penalty)
+
+    def _refined(
+        self, ended: FactorResult, certificate: FactorCertificate, splitting: Splitting
+    ) -> FactorResult:
+        """Return the point that splitting found, cut to rank k, if its objective is lower."""
+        dtype, offset = self.problem.matrix.dtype, splitting.best.offset
+        W, H = (factor.astype(dtype) for factor in splitting.best.factors(self.rank))
+        made = self._certificate(W, H, offset)
+        products = self.features.products + splitting.losses.columns / self.rank
+        if made.objective < certificate.objective:
+            lower = max(made.lower_bound, certificate.lower_bound)
+            failure = made.failure_probability + certificate.failure_probability
+            certificate = replace(made, lower_bound=lower, failure_probability=failure)
+            ended = replace(ended, W=W, H=H, intercept=offset, certificate=certificate)
+        objective = min(ended.objective, certificate.objective)
+        last = TracePoint(ended.iterations + 1, objective, self._seconds(), products)
+        proved = certificate.relative_gap <= (self.options.refine or 0.0)
+        status = FitStatus.PROVED if proved else ended.status
+        return replace(ended, status=status, trace=(*ended.trace, last))
 
     def _start(self, random_state: int | np.random.Generator) -> None:
         """Put the iterate at the factors to start from."""
@@ -449,6 +519,7 @@ class _Fit:
             start=(W, H),
             warm_start_rows=None,
             certify=False,
+            refine=None,
             progress=False,
             callback=None,
         )
@@ -462,7 +533,7 @@ class _Fit:
     def _alternate(self) -> tuple[list[TracePoint], FitStatus]:
         """Run outer iterations until one of the stopping rules holds."""
         trace = [self._trace_point(0)]
-        with _progress_bar(self.options) as bar:
+        with self._progress_bar() as bar:
             for iteration in range(1, self.options.max_iter + 1):
                 before = self.iterate.snapshot()
                 self._update()
@@ -479,6 +550,19 @@ class _Fit:
                 if _converged(trace, self.options.tol):
                     return trace, FitStatus.CONVERGED
         return trace, FitStatus.MAX_ITER
+
+    def _progress_bar(self) -> Any:
+        """Return a progress bar over outer iterations, None unless asked for."""
+        if not self.options.progress:
+            return nullcontext()  # even a silent bar takes a lock; a forked child may find it held
+        from tqdm import tqdm
+
+        seconds = expected_seconds(self.problem, self.rank, self.options.plan)
+        return tqdm(
+            total=self.options.max_iter,
+            unit="iteration",
+            desc=f"about {seconds:.1g} s each",
+        )
 
     def _update(self) -> None:
         """Update each factor once."""
@@ -517,12 +601,3 @@ def _converged(trace: list[TracePoint], tol: float) -> bool:
     """Whether the last iteration reduced the objective by at most a share `tol`."""
     before, after = trace[-2].objective, trace[-1].objective
     return tol > 0 and before - after <= tol * abs(before)
-
-
-def _progress_bar(options: AlternatingOptions) -> Any:
-    """Return a progress bar over outer iterations, None unless asked for."""
-    if not options.progress:
-        return nullcontext()  # even a silent bar takes a lock, which a forked child may find held
-    from tqdm import tqdm
-
-    return tqdm(total=options.max_iter, unit="iteration")

@@ -38,6 +38,31 @@ _NEAR_ROWS = 2048  # rows of a wide panel that a 512 KB second-level cache holds
 _AHEAD = 16  # entries between asking for a row of a larger panel and using it
 
 
+def _emit_prefetch(builder: Any, address: Any, size: int) -> None:
+    """Ask for the cache lines of so many bytes; an address outside of all arrays does no harm."""
+    flag, offset, byte = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+    ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+    how = [ir.Constant(flag, value) for value in (0, 3, 1)]  # to read, keep close, data
+    start = builder.bitcast(address, byte)
+    for line in range(0, size, _LINE_BYTES):
+        builder.call(ask, [builder.gep(start, [ir.Constant(offset, line)]), *how])
+
+
+@intrinsic
+def _prefetch_row(_, rows, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Ask for the first 256 bytes of a row of a C-ordered array."""
+
+    def emit(context: Any, builder: Any, _: Any, args: Any) -> Any:
+        made = context.make_array(rows)(context, builder, args[0])
+        width = builder.extract_value(made.shape, 1)
+        number = context.cast(builder, args[1], row, types.intp)
+        _emit_prefetch(builder, builder.gep(made.data, [builder.mul(number, width)]), WIDE_BYTES)
+        return context.get_dummy_value()
+
+    return types.void(rows, row), emit
+
+
 class _GatherLoop:
     """Emits one loop: total += data[p] * panel[index[p]], the total one vector wide.
 
@@ -68,16 +93,10 @@ class _GatherLoop:
 
     def prefetch(self, p: Any, panel: Any, index: Any) -> None:
         """Ask for the row of the panel that comes some entries after p, if there is one."""
-        builder, flag = self.builder, ir.IntType(32)
+        builder = self.builder
         later = builder.add(p, ir.Constant(p.type, _AHEAD))
         later = builder.select(builder.icmp_signed("<", later, self.n_entries), later, p)
-        byte = ir.IntType(8).as_pointer()
-        row = builder.bitcast(self.row_at(later, panel, index), byte)
-        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        how = [ir.Constant(flag, value) for value in (0, 3, 1)]  # to read, keep close, data
-        for line in range(0, self.width * self.size, _LINE_BYTES):
-            builder.call(ask, [builder.gep(row, [ir.Constant(p.type, line)]), *how])
+        _emit_prefetch(builder, self.row_at(later, panel, index), self.width * self.size)
 
     def term(self, p: Any, panel: Any, index: Any, data: Any) -> Any:
         """Return data[p] * panel[index[p]]."""
@@ -265,10 +284,18 @@ def transposed_tile_pointers(indptr: Any, indices: Any, shape: Any, tile: Any, n
 
 
 @_compiled
+def _ask_ahead(H: Any, indices: Any, e: Any) -> None:
+    """Ask for the row of H that comes some entries after e, if there is one."""
+    if e + _AHEAD < indices.size:
+        _prefetch_row(H, indices[e + _AHEAD])  # type: ignore[call-arg]
+
+
+@_compiled
 def entry_products(A: Any, H: Any, indptr: Any, indices: Any, out: Any, rows: Any) -> None:
     """Write a_i . h_j at each entry, rows in order."""
     for i in range(rows[0], rows[1]):
         for e in range(indptr[i], indptr[i + 1]):
+            _ask_ahead(H, indices, e)
             h = H[indices[e]]
             total = A.dtype.type(0)
             for c in range(A.shape[1]):
@@ -283,6 +310,7 @@ def entry_sums(D: Any, H: Any, indptr: Any, indices: Any, out: Any, rows: Any) -
         target = out[i]
         target[:] = 0
         for e in range(indptr[i], indptr[i + 1]):
+            _ask_ahead(H, indices, e)
             h = H[indices[e]]
             for c in range(h.size):
                 target[c] += D[e] * h[c]
@@ -295,6 +323,7 @@ def entry_curvature(C: Any, B: Any, H: Any, indptr: Any, indices: Any, out: Any,
         row, target = B[i], out[i]
         target[:] = 0
         for e in range(indptr[i], indptr[i + 1]):
+            _ask_ahead(H, indices, e)
             h = H[indices[e]]
             total = B.dtype.type(0)
             for c in range(h.size):
@@ -302,6 +331,13 @@ def entry_curvature(C: Any, B: Any, H: Any, indptr: Any, indices: Any, out: Any,
             total *= C[e]
             for c in range(h.size):
                 target[c] += total * h[c]
+
+
+@_compiled
+def group_sums(values: Any, groups: Any, out: Any) -> None:
+    """Add each value to the sum of its group, in double precision."""
+    for e in range(values.size):
+        out[groups[e]] += values[e]
 
 
 @_compiled
