@@ -42,6 +42,8 @@ if TYPE_CHECKING:
         fit_factors,
         fit_problem,
     )
+    from leml_solver._factored.rank_ascent import RankSearch
+    from leml_solver._factored.rank_minimum import minimise_rank
     from leml_solver.estimators import LEMLClassifier, LEMLRegressor
     from leml_solver.metrics import average_auc, evaluate_scores, hamming_loss, top_k_accuracy
     from leml_solver.model_selection import EntrySplit, MultiLabelScorer, evaluate_estimator
@@ -68,6 +70,7 @@ __all__ = [
     "ModelFileError",
     "MultiLabelScorer",
     "Problem",
+    "RankSearch",
     "SolverResult",
     "Squared",
     "SquaredHinge",
@@ -86,6 +89,7 @@ __all__ = [
     "load_model",
     "minimise",
     "minimise_by_cvxpy",
+    "minimise_rank",
     "save_model",
     "top_k_accuracy",
 ]
@@ -97,6 +101,8 @@ _WHERE = {
     "FitStatus": "_factored.fit",
     "fit_factors": "_factored.fit",
     "fit_problem": "_factored.fit",
+    "RankSearch": "_factored.rank_ascent",
+    "minimise_rank": "_factored.rank_minimum",
     "EntrySplit": "model_selection",
     "LEMLClassifier": "estimators",
     "LEMLRegressor": "estimators",

@@ -43,6 +43,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     max_iter: int
     tol: float
     kernel: Any
+    certify: bool | str | None
     options: AlternatingOptions | None
     random_state: Any
     verbose: bool
@@ -121,8 +122,10 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
 
     def _solver_options(self) -> AlternatingOptions:
         """Return the solver's options with those that are parameters of the estimator."""
+        options = self.options or AlternatingOptions()
         return replace(
-            self.options or AlternatingOptions(),
+            options,
+            certify=options.certify if self.certify is None else self.certify,
             max_iter=self.max_iter,
             tol=self.tol,
             intercept=bool(self.fit_intercept),
@@ -193,6 +196,10 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         A function of two sets of points such as `sklearn.metrics.pairwise.rbf_kernel`; with
         "precomputed", X is the matrix of kernels with the training rows. The penalty is that of the
         functions, |K^(1/2) Z|_tr; W_ then has one row per training row. Memory is O(n^2).
+    certify : bool or "rank", optional
+        Whether to certify the result; "rank" also bounds the distance to the best Z of the same
+        rank and, for the squared loss with every label known, goes on to that point: see
+        `RankSearch`. None leaves it to `options`.
     options : AlternatingOptions, optional
         Everything else about the solver; the parameters above replace its max_iter, tol, intercept
         and progress.
@@ -213,7 +220,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     classes_ : array
         The classes of a vector; ``array([0, 1])`` for a label matrix (-1 and 1 if it holds those).
     certificate_ : FactorCertificate or None
-        How far the objective is from that of the best Z of any rank.
+        How far the objective is from that of the best Z of any rank, `relative_gap`, and, if
+        certify is "rank", of the same rank, `rank_relative_gap`.
     status_ : FitStatus
         How the fit ended, and what to do next.
     trace_ : tuple of TracePoint
@@ -253,6 +261,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         max_iter: int = 20,
         tol: float = 1e-4,
         kernel: Kernel | str | None = None,
+        certify: bool | str | None = None,
         options: AlternatingOptions | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -264,6 +273,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.kernel = kernel
+        self.certify = certify
         self.options = options
         self.random_state = random_state
         self.verbose = verbose
@@ -300,7 +310,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    rank, penalty, fit_intercept, max_iter, tol, kernel, options, random_state, verbose
+    rank, penalty, fit_intercept, max_iter, tol, kernel, certify, options, random_state, verbose
         As for `LEMLClassifier`.
 
     Attributes
@@ -328,6 +338,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         max_iter: int = 20,
         tol: float = 1e-4,
         kernel: Kernel | str | None = None,
+        certify: bool | str | None = None,
         options: AlternatingOptions | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -338,6 +349,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         self.max_iter = max_iter
         self.tol = tol
         self.kernel = kernel
+        self.certify = certify
         self.options = options
         self.random_state = random_state
         self.verbose = verbose

@@ -21,6 +21,8 @@ from leml_solver._factored.algorithm_2 import FullSquared
 from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
+from leml_solver._factored.rank_ascent import RankFound, RankSearch, search_rank
+from leml_solver._factored.rank_bound import FullData
 from leml_solver._linalg.factors import balancing, column_inner
 from leml_solver._linalg.matrices import Counted, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
@@ -56,6 +58,14 @@ class FitStatus(Enum):
         "stopping is wanted, else raise `max_iter` or start from these factors."
     )
     STOPPED = "The callback asked to stop: use the result."
+    BEST_OF_RANK = (
+        "The certified gap to the best Z of the same rank is within `rank_search.tol`: use the "
+        "result."
+    )
+    NOT_BEST_OF_RANK = (
+        "A point of the same rank with a smaller objective was found, so this is not the best: "
+        "allow `rank_search.restart`, or take the result if early stopping is wanted."
+    )
     ROUNDING_LIMIT = (
         "Rounding keeps the objective from falling further: use the result, or pass float64 data "
         "if the certified gap is too large."
@@ -109,8 +119,12 @@ class AlternatingOptions:
     warm_start_rows : float or None
         Run three outer iterations on this share of the rows first, drawn at random, and start from
         the factors they lead to; None starts at once.
-    certify : bool
-        Compute the certificate of the result; it costs a few outer iterations.
+    certify : bool or "rank"
+        Compute the certificate of the result; it costs a few outer iterations. "rank" also bounds
+        the distance to the best Z of the same rank (squared loss, every label known), which by
+        default continues the fit up to that point: see `rank_search`.
+    rank_search : RankSearch
+        How long to search for the best Z of the same rank, and whether to return it.
     progress : bool
         Show a progress bar on the standard error stream.
     callback : callable or None
@@ -133,7 +147,8 @@ class AlternatingOptions:
     order: str = "HW"
     start: str | tuple[Any, Any] = "svd"
     warm_start_rows: float | None = None
-    certify: bool = True
+    certify: bool | str = True
+    rank_search: RankSearch = field(default_factory=RankSearch)
     progress: bool = False
     callback: Callable[[TracePoint], Any] | None = None
 
@@ -142,6 +157,7 @@ class AlternatingOptions:
         nonnegative(self.tol, "tol")
         one_of(self.order, "order", ORDERS)
         one_of(self.dtype, "dtype", ("float32", "float64", None))
+        one_of(self.certify, "certify", (False, True, "rank"))
         if isinstance(self.method, str):
             one_of(self.method, "method", tuple(METHODS))
         if isinstance(self.start, str):
@@ -206,6 +222,11 @@ class FactorResult:
     def products(self) -> float:
         """Number of products with X or its transpose, certificate not included."""
         return self.trace[-1].products
+
+    @property
+    def Z(self) -> Array:
+        """The (d, L) predictor W H^T as a dense array."""
+        return np.asarray(self.W.astype(np.float64) @ self.H.astype(np.float64).T)
 
     @property
     def trace_norm(self) -> float:
@@ -349,6 +370,8 @@ class _Fit:
         self.problem, self.began = problem.astype(self.options.dtype), began
         self.rank, self.penalty = positive_integer(rank, "rank"), positive(penalty, "penalty")
         self.features = Counted(self.problem.matrix, self.rank)
+        if self.options.certify == "rank":
+            self.data = FullData.of(self.problem, self.options.intercept)
         self.iterate = self._iterate()
 
     def _iterate(self) -> _Iterate:
@@ -374,11 +397,52 @@ class _Fit:
         if self.options.plan.balance:
             T, S = balancing(iterate.W, iterate.H)
             iterate.W, iterate.H = matmul(iterate.W, T), matmul(iterate.H, S)
-        W, H, offset = iterate.W, iterate.H, iterate.offset()
         certificate = None
-        if self.options.certify:
-            certificate = certify_factors(self.problem, W, H, offset, penalty=self.penalty)
+        if self.options.certify == "rank":
+            certificate, status = self._search_rank(trace, status)
+        elif self.options.certify:
+            certificate = self._certificate()
+        W, H, offset = iterate.W, iterate.H, iterate.offset()
         return FactorResult(W, H, offset, status, certificate, tuple(trace), self._seconds())
+
+    def _certificate(self) -> FactorCertificate:
+        """Certify the factors."""
+        iterate = self.iterate
+        return certify_factors(
+            self.problem, iterate.W, iterate.H, iterate.offset(), penalty=self.penalty
+        )
+
+    def _search_rank(
+        self, trace: list[TracePoint], status: FitStatus
+    ) -> tuple[FactorCertificate, FitStatus]:
+        """Look for the best Z of the same rank, go there if asked to, and certify the factors."""
+        search, iterate = self.options.rank_search, self.iterate
+        found = search_rank(
+            self.data, iterate.W, iterate.H, self.penalty, search, progress=self.options.progress
+        )
+        if search.restart:
+            self._restart(found, trace)
+        made = self._certificate()
+        bound, probability = made.lower_bound, made.failure_probability
+        if found.bound is not None and found.bound.value > bound:
+            bound, probability = found.bound.value, probability + found.bound.failure_probability
+        made = replace(made, rank_lower_bound=bound, failure_probability=probability)
+        if made.objective - bound <= search.tol * made.scale:
+            return made, FitStatus.BEST_OF_RANK
+        worse = not search.restart and found.improvement > search.tol * made.scale
+        return made, FitStatus.NOT_BEST_OF_RANK if worse else status
+
+    def _restart(self, found: RankFound, trace: list[TracePoint]) -> None:
+        """Continue at the point that a search found, if it is better."""
+        before = self.iterate.snapshot()
+        W, H = np.zeros_like(self.iterate.W), np.zeros_like(self.iterate.H)
+        W[:, : found.W.shape[1]], H[:, : found.H.shape[1]] = found.W, found.H
+        self.iterate.start(W, H)
+        point = self._trace_point(trace[-1].iteration + 1)
+        if point.objective <= trace[-1].objective:
+            trace.append(point)
+        else:
+            self.iterate.restore(before)
 
     def _start(self, random_state: int | np.random.Generator) -> None:
         """Put the iterate at the factors to start from."""
