@@ -12,6 +12,7 @@ Paper: Equation (5).
 from __future__ import annotations
 
 import bisect
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,6 +36,11 @@ _SMALL = 1 << 20  # entries of X up to which its decomposition costs less than a
 _LOOK = 20  # steps between two looks at the bound
 _POLISHING, _LAST_POLISHING = 3, 30
 _RELAXATION = 1.6
+# Weights of the steps in M = s Z, where the loss has curvature 1, and in Z, relative to the penalty
+# over its singular values: with these, a tenth of the steps that weights of 1 need.
+_WEIGHT, _Z_WEIGHT = 0.1, 0.2
+# After so many looks at which the gap shrank by less than a share no more is expected.
+_STALL, _PROGRESS = 20, 1e-3
 _REPAIRS = 4
 
 
@@ -191,27 +197,27 @@ class Ascent:
         self.frame, self.rank, self.penalty = frame, rank, penalty
         self.Z, self.M = Z, frame.s * Z
         self.G = frame.T - self.M
-        # A threshold of the size of the singular values of Z; the loss has curvature 1 in M.
-        size = float(np.linalg.norm(Z)) / np.sqrt(rank)
-        self.weight = penalty / size if size > 0 else np.linalg.norm(frame.s * frame.T)
-        self.Z_dual, self.M_dual = -frame.s * self.G / self.weight, self.G
+        size = float(np.linalg.norm(Z)) / math.sqrt(rank)
+        self.weight = _Z_WEIGHT * penalty / size if size > 0 else float(frame.s.max()) ** 2
+        self.Z_dual, self.M_dual = -frame.s * self.G / self.weight, self.G / _WEIGHT
 
     def step(self) -> None:
         """Take a proximal step in Z and in M = s Z, and go back to the graph."""
         threshold, frame = self.penalty / self.weight, self.frame
         shrunk = spectral_map(self.Z - self.Z_dual, lambda y: shrinking(y, threshold))
         V = self.M - self.M_dual
-        F = spectral_map(V + frame.T, lambda y: largest_shrinking(y, self.rank, 1.0))
+        F = spectral_map(_WEIGHT * V + frame.T, lambda y: largest_shrinking(y, self.rank, _WEIGHT))
         self.G = frame.T - F
         Z = self.Z + _RELAXATION * (shrunk - self.Z) + self.Z_dual
-        M = self.M + _RELAXATION * (V + self.G - self.M) + self.M_dual
-        self.Z = (self.weight * Z + frame.s * M) / (self.weight + np.square(frame.s))
+        M = self.M + _RELAXATION * (V + self.G / _WEIGHT - self.M) + self.M_dual
+        curvature = _WEIGHT * np.square(frame.s)
+        self.Z = (self.weight * Z + _WEIGHT * frame.s * M) / (self.weight + curvature)
         self.M = frame.s * self.Z
         self.Z_dual, self.M_dual = Z - self.Z, M - self.M
 
     def feasible(self) -> Array:
         """Return G scaled such that |s G|_2 is at most the penalty."""
-        norm = np.sqrt(largest_squares(self.frame.s * self.G, 1))
+        norm = math.sqrt(max(largest_squares(self.frame.s * self.G, 1), 0.0))
         return self.G * min(1.0, self.penalty / norm) if norm > 0 else self.G
 
 
@@ -227,15 +233,23 @@ class _Best:
 
     def __post_init__(self) -> None:
         self.objective = self.frame.objective(self.W, self.H, self.penalty)
-        self.bound, self.G = -np.inf, self.frame.T
+        self.bound, self.G = -math.inf, self.frame.T
+        self.stalled = 0
 
     def look(self, ascent: Ascent) -> None:
         """Compare with the point and the bound of the ascent."""
+        before = self.gap
         G = ascent.feasible()
         bound = self.frame.energy - 0.5 * largest_squares(self.frame.T - G, self.rank)
         if bound > self.bound:
             self.bound, self.G = bound, G
         self.offer(*_leading(ascent.Z, self.rank), _POLISHING)
+        self.stalled = 0 if self.gap < (1 - _PROGRESS) * before else self.stalled + 1
+
+    @property
+    def gap(self) -> float:
+        """The smallest objective less the largest bound."""
+        return self.objective - self.bound
 
     def offer(self, W: Array, H: Array, steps: int) -> None:
         """Polish factors and keep them if they are the best."""
@@ -284,9 +298,9 @@ def search_rank(
             bar.update()
             if step % _LOOK == 0 or step == search.max_steps:
                 best.look(ascent)
-                gap = (best.objective - best.bound) / max(data.scale, np.finfo(np.float64).tiny)
-                bar.set_postfix(gap=f"{gap:.2g}")
-                if gap <= search.tol or time.monotonic() - began > search.seconds:
+                bar.set_postfix(gap=f"{best.gap:.2g}")
+                late = time.monotonic() - began > search.seconds
+                if best.gap <= search.tol * data.scale or best.stalled >= _STALL or late:
                     break
     best.offer(best.W, best.H, _LAST_POLISHING)
     return _found(data, best, start)

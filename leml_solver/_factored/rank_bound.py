@@ -13,6 +13,7 @@ Paper: Equation (5).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,8 +32,8 @@ from leml_solver.problem import Problem
 Array = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
-_BLOCK = 1 << 21  # entries of the largest block of rows that is made dense
-_COLUMNS = 256  # columns of Y or X that are made dense at a time
+_BLOCK = 1 << 19  # entries of a block of rows that is made dense
+_FEWEST_COLUMNS = 16  # of X or Y that are made dense at a time
 _CANDIDATE_SIZE = 1 << 26  # entries of a d x d or d x L array
 # Ridge in place of a pseudo-inverse, relative to (penalty / |Y|_F)^2: the candidate then uses up at
 # most a twentieth of the penalty outside the rows of Z, which costs a square of that within.
@@ -135,7 +136,7 @@ class FullData:
     def gradient_allowance(self, C: Array) -> float:
         """Return how far a computed X^T (Y - X C) may be off in norm."""
         fitted = self.feature_size * float(np.linalg.norm(C))
-        return self.rounding() * self.feature_size * (np.sqrt(2 * self.scale) + fitted)
+        return self.rounding() * self.feature_size * (math.sqrt(2 * self.scale) + fitted)
 
     def sum_allowance(self, C: Array, fitted: float, rank: int) -> float:
         """Return how far a sum of `rank` eigenvalues of (X C)^T X C may be off, |X C|_F given."""
@@ -179,14 +180,14 @@ def cheapest_bound(data: FullData, W: Array, H: Array, penalty: float) -> RankBo
     if d * max(d, L) > _CANDIDATE_SIZE:
         return None
     V = np.linalg.qr(H)[0]
-    A, R = _ridge_regression(data, penalty)
-    Z_V, A_V = W @ (H.T @ V), matmul(A, V)
-    outside = norm_from_above(_residual(data, A), np.random.default_rng(0))
+    regression = _Ridge.of(data, penalty)
+    A, outside = regression.A, norm_from_above(regression.residual(), np.random.default_rng(0))
+    Z_V, A_V = matmul(W, H.T @ V), matmul(A, V)
     inside = data.adjoint(data.centred(data.Y.times(V)) - data.times(Z_V))
     rest = outside.value + data.gradient_allowance(A)
     length = _dense_norm(inside).value + data.gradient_allowance(Z_V)
     t = _share(length, rest, penalty)
-    top = _pinched(data, A - matmul(A_V, V.T), R, t * Z_V + (1 - t) * A_V)
+    top = _pinched(data, A - matmul(A_V, V.T), regression.R, t * Z_V + (1 - t) * A_V)
     return RankBound(
         data.energy - 0.5 * top.value,
         float(np.hypot(t * length + (1 - t) * rest, rest)),
@@ -194,28 +195,49 @@ def cheapest_bound(data: FullData, W: Array, H: Array, penalty: float) -> RankBo
     )
 
 
-def _ridge_regression(data: FullData, penalty: float) -> tuple[Array, Array]:
-    """Return the ridge regression A (d, L) of Y and the triangular R with R^T R = X^T X + ridge."""
-    _, d, L = data.sizes
-    right, squares = np.empty((d, L)), np.empty((d, d))
-    for array, image in ((right, data.Y.times), (squares, data.X.times)):
-        for start in range(0, array.shape[1], _COLUMNS):
-            part = np.eye(array.shape[1], min(_COLUMNS, array.shape[1] - start), -start)
-            array[:, start : start + _COLUMNS] = data.adjoint(image(part))
-    ridge = _RIDGE * penalty**2 / max(2 * data.scale, np.finfo(np.float64).tiny)
-    ridge = max(ridge, data.rounding() * data.feature_size**2, np.finfo(np.float64).tiny)
-    R = scipy.linalg.cholesky(squares + ridge * np.eye(d), check_finite=False)
-    return scipy.linalg.cho_solve((R, False), right, check_finite=False), R
+@dataclass(frozen=True, eq=False)
+class _Ridge:
+    """The regression A (d, L) of Y on X with a ridge, and R with R^T R = X^T X + ridge."""
+
+    A: Array
+    R: Array
+    right: Array
+    ridge: float
+
+    @classmethod
+    def of(cls, data: FullData, penalty: float) -> _Ridge:
+        """Solve the normal equations."""
+        tiny = float(np.finfo(np.float64).tiny)
+        squares, right = _adjoint_of(data, data.X), _adjoint_of(data, data.Y)
+        ridge = _RIDGE * penalty**2 / max(2 * data.scale, tiny)
+        ridge = max(ridge, data.rounding() * data.feature_size**2, tiny)
+        squares[np.diag_indices_from(squares)] += ridge
+        R = scipy.linalg.cholesky(squares, overwrite_a=True, check_finite=False)
+        A = scipy.linalg.cho_solve((R, False), right, check_finite=False)
+        return cls(A, R, right, ridge)
+
+    def _square(self, B: Array) -> Array:
+        """Return X^T X B."""
+        return matmul(self.R.T, matmul(self.R, B)) - self.ridge * B
+
+    def residual(self) -> Operator:
+        """Return X^T (Y - X A) as an operator."""
+        A, right = self.A, self.right
+        return Operator(
+            (right.shape[0], right.shape[1]),
+            lambda V: matmul(right, V) - self._square(matmul(A, V)),
+            lambda U: matmul(right.T, U) - matmul(A.T, self._square(U)),
+        )
 
 
-def _residual(data: FullData, A: Array) -> Operator:
-    """Return X^T (Y - X A) as an operator."""
-    _, d, L = data.sizes
-    return Operator(
-        (d, L),
-        lambda V: data.adjoint(data.Y.times(V) - data.X.times(matmul(A, V))),
-        lambda U: data.Y.adjoint(data.times(U)) - matmul(A.T, data.adjoint(data.times(U))),
-    )
+def _adjoint_of(data: FullData, B: Matrix) -> Array:
+    """Return X^T B, a few columns of B made dense at a time."""
+    n, columns = B.shape
+    out, step = np.empty((data.X.shape[1], columns)), max(_FEWEST_COLUMNS, _BLOCK // n)
+    for start in range(0, columns, step):
+        part = np.eye(columns, min(step, columns - start), -start)
+        out[:, start : start + step] = data.adjoint(B.times(part))
+    return out
 
 
 def _share(length: float, rest: float, penalty: float) -> float:
