@@ -139,7 +139,7 @@ def eurlex(args):
     X, Y = shapes.full_data(shape)
     search = RankSearch(max_steps=0)
     for penalty in (1.0, 20.0):
-        options = AlternatingOptions(max_iter=50, tol=1e-7, certify="rank", rank_search=search)
+        options = AlternatingOptions(max_iter=30, tol=0.0, certify="rank", rank_search=search)
         fit = fit_factors(X, Y, rank=shape.rank, penalty=penalty, options=options)
         yield row(
             f"eurlex shape, k = {shape.rank}, penalty {penalty:g}",

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
         FitStatus,
         fit_factors,
         fit_problem,
+        minimise_rank,
     )
     from leml_solver._factored.rank_ascent import RankSearch
-    from leml_solver._factored.rank_minimum import minimise_rank
     from leml_solver.estimators import LEMLClassifier, LEMLRegressor
     from leml_solver.metrics import average_auc, evaluate_scores, hamming_loss, top_k_accuracy
     from leml_solver.model_selection import EntrySplit, MultiLabelScorer, evaluate_estimator
@@ -102,7 +102,7 @@ _WHERE = {
     "fit_factors": "_factored.fit",
     "fit_problem": "_factored.fit",
     "RankSearch": "_factored.rank_ascent",
-    "minimise_rank": "_factored.rank_minimum",
+    "minimise_rank": "_factored.fit",
     "EntrySplit": "model_selection",
     "LEMLClassifier": "estimators",
     "LEMLRegressor": "estimators",

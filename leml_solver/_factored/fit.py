@@ -21,7 +21,7 @@ from leml_solver._factored.algorithm_2 import FullSquared
 from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
-from leml_solver._factored.rank_ascent import RankFound, RankSearch, search_rank
+from leml_solver._factored.rank_ascent import RankFound, RankSearch, progress_bar, search_rank
 from leml_solver._factored.rank_bound import FullData
 from leml_solver._linalg.factors import balancing, column_inner
 from leml_solver._linalg.matrices import Counted, Factor, as_matrix
@@ -350,6 +350,68 @@ def fit_problem(
     return _Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)
 
 
+def minimise_rank(
+    X: Any,
+    Y: Any,
+    rank: int,
+    penalty: float,
+    *,
+    intercept: bool = False,
+    search: RankSearch | None = None,
+    progress: bool = False,
+) -> FactorResult:
+    """Minimise half of |Y - X Z|_F^2 plus penalty |Z|_tr over the Z of at most a given rank.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Features, one row per point.
+    Y : (n, L) array or sparse matrix
+        Labels, all of them known.
+    rank : int
+        Largest rank of Z.
+    penalty : float
+        Weight of the trace norm.
+    intercept : bool
+        Fit an unpenalised intercept for each label; the rank binds Z only.
+    search : RankSearch, optional
+        When to stop; by default at a relative gap of 1e-9.
+    progress : bool
+        Show progress bars on the standard error stream.
+
+    Returns
+    -------
+    FactorResult
+        ``result.Z`` is the best point found; ``result.certificate.rank_gap`` bounds how far its
+        objective is from the minimum. The bound is not tight for every problem, so look at it.
+
+    Paper: Equation (5).
+
+    Examples
+    --------
+    Alternating minimisation can stop at diag(0, 11/18), a local minimum of value 5.1667:
+
+    >>> import numpy as np
+    >>> from leml_solver import minimise_rank
+    >>> found = minimise_rank(np.diag([1.0, 3.0]), np.diag([3.0, 13 / 6]), rank=1, penalty=1.0)
+    >>> found.Z.round(6) + 0.0
+    array([[2., 0.],
+           [0., 0.]])
+    >>> round(found.certificate.objective, 4), found.certificate.rank_gap < 1e-8
+    (4.8472, True)
+    """
+    options = AlternatingOptions(
+        max_iter=100,
+        tol=1e-8,
+        intercept=intercept,
+        dtype="float64",
+        certify="rank",
+        rank_search=RankSearch(tol=1e-9) if search is None else search,
+        progress=progress,
+    )
+    return fit_factors(X, Y, rank=rank, penalty=penalty, options=options)
+
+
 class _Fit:
     """One fit: the problem, the options, and the factors that are being improved."""
 
@@ -518,7 +580,7 @@ class _Fit:
     def _alternate(self) -> tuple[list[TracePoint], FitStatus]:
         """Run outer iterations until one of the stopping rules holds."""
         trace = [self._trace_point(0)]
-        with _progress_bar(self.options) as bar:
+        with progress_bar(self.options.max_iter, self.options.progress, "iteration") as bar:
             for iteration in range(1, self.options.max_iter + 1):
                 before = self.iterate.snapshot()
                 self._update()
@@ -572,10 +634,3 @@ def _converged(trace: list[TracePoint], tol: float) -> bool:
     """Whether the last iteration reduced the objective by at most a share `tol`."""
     before, after = trace[-2].objective, trace[-1].objective
     return tol > 0 and before - after <= tol * abs(before)
-
-
-def _progress_bar(options: AlternatingOptions) -> Any:
-    """Return a progress bar over outer iterations, silent unless asked for."""
-    from tqdm import tqdm
-
-    return tqdm(total=options.max_iter, disable=not options.progress, unit="iteration")

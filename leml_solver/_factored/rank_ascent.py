@@ -85,13 +85,12 @@ class RankSearch:
 
 @dataclass(frozen=True, eq=False)
 class RankFound:
-    """What a search found: a bound (None if there is none), and factors of a point of the rank."""
+    """A bound, if there is one, and factors whose objective is smaller by `improvement`."""
 
     bound: RankBound | None
     W: Array
     H: Array
     improvement: float = 0.0
-    """How much smaller the objective is at these factors than at those given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +122,14 @@ class Frame:
         for _ in range(steps):
             A = self.s * W
             H = solve_ridge(gram(A), penalty, matmul(self.T.T, A))
-            T, S = balancing(W, H)  # after which H^T H is diagonal
-            H = matmul(H, S)
+            H = self.balanced(W, H)[1]  # after which H^T H is diagonal
             curvature = np.square(self.s) * np.square(H).sum(axis=0)
             W = self.s * matmul(self.T, H) / (curvature + penalty)
+        return self.balanced(W, H)
+
+    @staticmethod
+    def balanced(W: Array, H: Array) -> tuple[Array, Array]:
+        """Return the factors of W H^T with the least penalty."""
         T, S = balancing(W, H)
         return matmul(W, T), matmul(H, S)
 
@@ -188,6 +191,13 @@ def largest_shrinking(y: Array, rank: int, step: float) -> Array:
     share = 1.0 if high == low else (rank - low) / (high - low)
     b = breaks[last - 1] + share * (breaks[last] - breaks[last - 1])
     return np.asarray(1 / (1 + step * weights(b)))
+
+
+def progress_bar(total: int, shown: bool, unit: str) -> Any:
+    """Return a progress bar on the standard error stream, silent unless it is to be shown."""
+    from tqdm import tqdm
+
+    return tqdm(total=total, disable=not shown, unit=unit)
 
 
 class Ascent:
@@ -269,30 +279,17 @@ def _leading(Z: Array, rank: int) -> tuple[Array, Array]:
 def search_rank(
     data: FullData, W: Array, H: Array, penalty: float, search: RankSearch, *, progress: bool
 ) -> RankFound:
-    """Bound the objective over the rank of W H^T from below, and look for a better point.
-
-    Parameters
-    ----------
-    data : FullData
-        Features and labels.
-    W, H : (d, k) and (L, k) arrays
-        Where to begin.
-    penalty : float
-        Weight of the trace norm.
-    search : RankSearch
-        When to stop.
-    progress : bool
-        Show a progress bar on the standard error stream.
-    """
+    """Bound the objective over the rank of W H^T from below, and look for a better point."""
     W, H = W.astype(np.float64), H.astype(np.float64)
     if search.max_steps == 0 or not _can_ascend(data):
         return RankFound(cheapest_bound(data, W, H, penalty), W, H)
     began = time.monotonic()
     frame = Frame.of(data)
-    best = _Best(frame, penalty, min(H.shape[1], *data.sizes), *_inside(frame, W, H))
+    inside = frame.balanced(matmul(frame.V.T, W), H)
+    best = _Best(frame, penalty, min(H.shape[1], *data.sizes), *inside)
     start = best.objective
     ascent = Ascent(frame, best.rank, penalty, matmul(best.W, best.H.T))
-    with _progress_bar(search, progress) as bar:
+    with progress_bar(int(search.max_steps), progress, "step") as bar:
         for step in range(1, int(search.max_steps) + 1):
             ascent.step()
             bar.update()
@@ -314,13 +311,6 @@ def _can_ascend(data: FullData) -> bool:
     return max(min(n, d), L) <= _LARGEST_SIDE and arrays <= _LARGEST_SIZE and work <= _LARGEST_WORK
 
 
-def _inside(frame: Frame, W: Array, H: Array) -> tuple[Array, Array]:
-    """Return balanced factors of the part of W H^T that X sees."""
-    W = matmul(frame.V.T, W)
-    T, S = balancing(W, H)
-    return matmul(W, T), matmul(H, S)
-
-
 def _found(data: FullData, best: _Best, start: float) -> RankFound:
     """Prove the bound with rounding allowed for, and return the best point."""
     frame, G, bound = best.frame, best.G, None
@@ -332,10 +322,3 @@ def _found(data: FullData, best: _Best, start: float) -> RankFound:
         G = G * max(0.5, 1 - 1.5 * excess)  # rounding does not shrink along with G
     proved = bound if bound is not None and bound.norm <= best.penalty else None
     return RankFound(proved, matmul(frame.V, best.W), best.H, start - best.objective)
-
-
-def _progress_bar(search: RankSearch, progress: bool) -> Any:
-    """Return a progress bar over the steps of the ascent, silent unless asked for."""
-    from tqdm import tqdm
-
-    return tqdm(total=int(search.max_steps), disable=not progress, unit="step")

@@ -31,7 +31,7 @@ from leml_solver.problem import Problem
 
 Array = NDArray[np.float64]
 
-_EPS = float(np.finfo(np.float64).eps)
+_EPS, _TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 _BLOCK = 1 << 19  # entries of a block of rows that is made dense
 _FEWEST_COLUMNS = 16  # of X or Y that are made dense at a time
 _CANDIDATE_SIZE = 1 << 26  # entries of a d x d or d x L array
@@ -42,17 +42,7 @@ _RIDGE = 1e-2
 
 @dataclass(frozen=True, slots=True)
 class RankBound:
-    """A lower bound on the objective over rank at most k.
-
-    Attributes
-    ----------
-    value : float
-        The bound, valid if `norm` is at most the penalty.
-    norm : float
-        Upper bound on |X^T (Y - X C)|_2.
-    failure_probability : float
-        Probability that a norm was taken too small; 0 when all are exact.
-    """
+    """A lower bound over rank at most k, valid if `norm` >= |X^T (Y - X C)|_2 is <= penalty."""
 
     value: float
     norm: float
@@ -120,10 +110,6 @@ class FullData:
         """Return A less its column means if there is an intercept."""
         return A - A.mean(axis=0) if self.intercept else A
 
-    def times(self, B: Array) -> Array:
-        """Return X B."""
-        return self.centred(self.X.times(B))
-
     def adjoint(self, A: Array) -> Array:
         """Return X^T A."""
         return self.X.adjoint(self.centred(A))
@@ -180,54 +166,29 @@ def cheapest_bound(data: FullData, W: Array, H: Array, penalty: float) -> RankBo
     if d * max(d, L) > _CANDIDATE_SIZE:
         return None
     V = np.linalg.qr(H)[0]
-    regression = _Ridge.of(data, penalty)
-    A, outside = regression.A, norm_from_above(regression.residual(), np.random.default_rng(0))
+    ridge = _RIDGE * penalty**2 / (2 * data.scale + _TINY) + data.rounding() * data.feature_size**2
+    A, R = _ridge_regression(data, ridge + _TINY)
     Z_V, A_V = matmul(W, H.T @ V), matmul(A, V)
-    inside = data.adjoint(data.centred(data.Y.times(V)) - data.times(Z_V))
-    rest = outside.value + data.gradient_allowance(A)
+    inside = data.adjoint(data.Y.times(V) - data.X.times(Z_V))
+    # X^T (Y - X A) is ridge A up to the backward error of the normal equations.
+    size = _dense_norm(A)
+    rest = ridge * size.value + data.gradient_allowance(A)
     length = _dense_norm(inside).value + data.gradient_allowance(Z_V)
     t = _share(length, rest, penalty)
-    top = _pinched(data, A - matmul(A_V, V.T), regression.R, t * Z_V + (1 - t) * A_V)
+    top = _pinched(data, A - matmul(A_V, V.T), R, t * Z_V + (1 - t) * A_V)
     return RankBound(
         data.energy - 0.5 * top.value,
         float(np.hypot(t * length + (1 - t) * rest, rest)),
-        outside.failure_probability + top.failure_probability,
+        size.failure_probability + top.failure_probability,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Ridge:
-    """The regression A (d, L) of Y on X with a ridge, and R with R^T R = X^T X + ridge."""
-
-    A: Array
-    R: Array
-    right: Array
-    ridge: float
-
-    @classmethod
-    def of(cls, data: FullData, penalty: float) -> _Ridge:
-        """Solve the normal equations."""
-        tiny = float(np.finfo(np.float64).tiny)
-        squares, right = _adjoint_of(data, data.X), _adjoint_of(data, data.Y)
-        ridge = _RIDGE * penalty**2 / max(2 * data.scale, tiny)
-        ridge = max(ridge, data.rounding() * data.feature_size**2, tiny)
-        squares[np.diag_indices_from(squares)] += ridge
-        R = scipy.linalg.cholesky(squares, overwrite_a=True, check_finite=False)
-        A = scipy.linalg.cho_solve((R, False), right, check_finite=False)
-        return cls(A, R, right, ridge)
-
-    def _square(self, B: Array) -> Array:
-        """Return X^T X B."""
-        return matmul(self.R.T, matmul(self.R, B)) - self.ridge * B
-
-    def residual(self) -> Operator:
-        """Return X^T (Y - X A) as an operator."""
-        A, right = self.A, self.right
-        return Operator(
-            (right.shape[0], right.shape[1]),
-            lambda V: matmul(right, V) - self._square(matmul(A, V)),
-            lambda U: matmul(right.T, U) - matmul(A.T, self._square(U)),
-        )
+def _ridge_regression(data: FullData, ridge: float) -> tuple[Array, Array]:
+    """Return the regression A (d, L) of Y on X with a ridge, and R with R^T R = X^T X + ridge."""
+    squares, right = _adjoint_of(data, data.X), _adjoint_of(data, data.Y)
+    squares[np.diag_indices_from(squares)] += ridge
+    R = scipy.linalg.cholesky(squares, overwrite_a=True, check_finite=False)
+    return scipy.linalg.cho_solve((R, False), right, overwrite_b=True, check_finite=False), R
 
 
 def _adjoint_of(data: FullData, B: Matrix) -> Array:
@@ -258,7 +219,7 @@ def _pinched(data: FullData, E: Array, R: Array, S: Array) -> NormBound:
         lambda U: matmul(E.T, matmul(R.T, U)),
     )
     outside = norm_from_above(operator, np.random.default_rng(1))
-    fitted = data.times(S)
+    fitted = data.centred(data.X.times(S))
     inside = scipy.linalg.eigvalsh(gram(fitted), check_finite=False)
     cross = scipy.linalg.svdvals(matmul(E.T, data.adjoint(fitted)), check_finite=False)
     size = float(np.sqrt(max(inside.sum(), 0.0)))
