@@ -401,8 +401,6 @@ def minimise_rank(
     (4.8472, True)
     """
     options = AlternatingOptions(
-        max_iter=100,
-        tol=1e-8,
         intercept=intercept,
         dtype="float64",
         certify="rank",

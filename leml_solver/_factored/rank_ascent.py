@@ -168,7 +168,7 @@ def largest_squares(A: Array, rank: int) -> float:
 
 def shrinking(y: Array, threshold: float) -> Array:
     """Return the factors of soft-thresholding, the proximal map of the trace norm."""
-    return np.maximum(1 - threshold / np.maximum(y, np.finfo(np.float64).tiny), 0.0)
+    return 1 - threshold / np.maximum(y, threshold)
 
 
 def largest_shrinking(y: Array, rank: int, step: float) -> Array:

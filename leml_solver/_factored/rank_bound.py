@@ -119,15 +119,18 @@ class FullData:
         # Centring, a product, a product with its result, and eigenvalues: each at most one sum.
         return 4 * sum(self.sizes) * _EPS
 
+    def product_size(self, C: Array) -> float:
+        """Return the sum over j of |column j of X| |row j of C|, which bounds |(|X| |C|)|_F."""
+        return float(np.sqrt(self.X.column_squares()) @ np.linalg.norm(C, axis=1))
+
     def gradient_allowance(self, C: Array) -> float:
         """Return how far a computed X^T (Y - X C) may be off in norm."""
-        fitted = self.feature_size * float(np.linalg.norm(C))
-        return self.rounding() * self.feature_size * (math.sqrt(2 * self.scale) + fitted)
+        size = math.sqrt(2 * self.scale) + self.product_size(C)
+        return self.rounding() * self.feature_size * size
 
     def sum_allowance(self, C: Array, fitted: float, rank: int) -> float:
         """Return how far a sum of `rank` eigenvalues of (X C)^T X C may be off, |X C|_F given."""
-        products = fitted + self.feature_size * float(np.linalg.norm(C))
-        return rank * self.rounding() * fitted * products
+        return rank * self.rounding() * fitted * (fitted + self.product_size(C))
 
 
 def rank_bound(data: FullData, C: Array, rank: int) -> RankBound:
@@ -224,7 +227,7 @@ def _pinched(data: FullData, E: Array, R: Array, S: Array) -> NormBound:
     cross = scipy.linalg.svdvals(matmul(E.T, data.adjoint(fitted)), check_finite=False)
     size = float(np.sqrt(max(inside.sum(), 0.0)))
     allowance = data.sum_allowance(S, size, S.shape[1])
-    products = data.feature_size * float(np.linalg.norm(E))
+    products = data.product_size(E)
     largest = np.maximum(inside, outside.value**2 + data.rounding() * products**2)
     allowance += S.shape[1] * data.rounding() * size * products
     return NormBound(float(largest.sum() + cross.sum()) + allowance, outside.failure_probability)
