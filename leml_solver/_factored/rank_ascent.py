@@ -71,7 +71,7 @@ class RankSearch:
     True
     """
 
-    tol: float = 1e-7
+    tol: float = 1e-6
     max_steps: int = 2000
     seconds: float = 50.0
     restart: bool = True
@@ -201,13 +201,16 @@ def progress_bar(total: int, shown: bool, unit: str) -> Any:
 
 
 class Ascent:
-    """Alternating direction steps; `Z` and `G` are the primal and the dual iterate."""
+    """Alternating direction steps from W H^T; the largest bound and the smallest objective."""
 
-    def __init__(self, frame: Frame, rank: int, penalty: float, Z: Array) -> None:
-        self.frame, self.rank, self.penalty = frame, rank, penalty
-        self.Z, self.M = Z, frame.s * Z
+    def __init__(self, frame: Frame, W: Array, H: Array, penalty: float) -> None:
+        self.frame, self.penalty, self.rank = frame, penalty, min(*W.shape, *H.shape)
+        self.W, self.H, self.objective = W, H, frame.objective(W, H, penalty)
+        self.bound, self.best_G, self.stalled = -math.inf, frame.T, 0
+        self.Z = matmul(W, H.T)
+        self.M = frame.s * self.Z
         self.G = frame.T - self.M
-        size = float(np.linalg.norm(Z)) / math.sqrt(rank)
+        size = float(np.linalg.norm(self.Z)) / math.sqrt(self.rank)
         self.weight = _Z_WEIGHT * penalty / size if size > 0 else float(frame.s.max()) ** 2
         self.Z_dual, self.M_dual = -frame.s * self.G / self.weight, self.G / _WEIGHT
 
@@ -225,41 +228,20 @@ class Ascent:
         self.M = frame.s * self.Z
         self.Z_dual, self.M_dual = Z - self.Z, M - self.M
 
-    def feasible(self) -> Array:
-        """Return G scaled such that |s G|_2 is at most the penalty."""
-        norm = math.sqrt(max(largest_squares(self.frame.s * self.G, 1), 0.0))
-        return self.G * min(1.0, self.penalty / norm) if norm > 0 else self.G
-
-
-@dataclass(eq=False)
-class _Best:
-    """The largest bound and the smallest objective so far."""
-
-    frame: Frame
-    penalty: float
-    rank: int
-    W: Array
-    H: Array
-
-    def __post_init__(self) -> None:
-        self.objective = self.frame.objective(self.W, self.H, self.penalty)
-        self.bound, self.G = -math.inf, self.frame.T
-        self.stalled = 0
-
-    def look(self, ascent: Ascent) -> None:
-        """Compare with the point and the bound of the ascent."""
-        before = self.gap
-        G = ascent.feasible()
-        bound = self.frame.energy - 0.5 * largest_squares(self.frame.T - G, self.rank)
-        if bound > self.bound:
-            self.bound, self.G = bound, G
-        self.offer(*_leading(ascent.Z, self.rank), _POLISHING)
-        self.stalled = 0 if self.gap < (1 - _PROGRESS) * before else self.stalled + 1
-
     @property
     def gap(self) -> float:
         """The smallest objective less the largest bound."""
         return self.objective - self.bound
+
+    def look(self) -> None:
+        """Compare the bound and the point of the iterate with the best so far."""
+        before, norm = self.gap, math.sqrt(max(largest_squares(self.frame.s * self.G, 1), 0.0))
+        G = self.G * min(1.0, self.penalty / norm) if norm > 0 else self.G
+        bound = self.frame.energy - 0.5 * largest_squares(self.frame.T - G, self.rank)
+        if bound > self.bound:
+            self.bound, self.best_G = bound, G
+        self.offer(*_leading(self.Z, self.rank), _POLISHING)
+        self.stalled = 0 if self.gap < (1 - _PROGRESS) * before else self.stalled + 1
 
     def offer(self, W: Array, H: Array, steps: int) -> None:
         """Polish factors and keep them if they are the best."""
@@ -285,22 +267,21 @@ def search_rank(
         return RankFound(cheapest_bound(data, W, H, penalty), W, H)
     began = time.monotonic()
     frame = Frame.of(data)
-    inside = frame.balanced(matmul(frame.V.T, W), H)
-    best = _Best(frame, penalty, min(H.shape[1], *data.sizes), *inside)
-    start = best.objective
-    ascent = Ascent(frame, best.rank, penalty, matmul(best.W, best.H.T))
+    ascent = Ascent(frame, *frame.balanced(matmul(frame.V.T, W), H), penalty)
+    start, enough = ascent.objective, 0.5 * search.tol * data.scale  # the rest is for rounding
     with progress_bar(int(search.max_steps), progress, "step") as bar:
         for step in range(1, int(search.max_steps) + 1):
             ascent.step()
             bar.update()
             if step % _LOOK == 0 or step == search.max_steps:
-                best.look(ascent)
-                bar.set_postfix(gap=f"{best.gap:.2g}")
+                ascent.look()
+                bar.set_postfix(gap=f"{ascent.gap:.2g}")
                 late = time.monotonic() - began > search.seconds
-                if best.gap <= search.tol * data.scale or best.stalled >= _STALL or late:
+                if ascent.gap <= enough or ascent.stalled >= _STALL or late:
                     break
-    best.offer(best.W, best.H, _LAST_POLISHING)
-    return _found(data, best, start)
+    ascent.offer(ascent.W, ascent.H, _LAST_POLISHING)
+    improvement = start - ascent.objective
+    return RankFound(_proved(data, ascent), matmul(frame.V, ascent.W), ascent.H, improvement)
 
 
 def _can_ascend(data: FullData) -> bool:
@@ -311,14 +292,13 @@ def _can_ascend(data: FullData) -> bool:
     return max(min(n, d), L) <= _LARGEST_SIDE and arrays <= _LARGEST_SIZE and work <= _LARGEST_WORK
 
 
-def _found(data: FullData, best: _Best, start: float) -> RankFound:
-    """Prove the bound with rounding allowed for, and return the best point."""
-    frame, G, bound = best.frame, best.G, None
+def _proved(data: FullData, ascent: Ascent) -> RankBound | None:
+    """Return the bound with rounding allowed for, or None if rounding leaves nothing of it."""
+    frame, G = ascent.frame, ascent.best_G
     for _ in range(_REPAIRS):
-        bound = rank_bound(data, matmul(frame.V, (frame.T - G) / frame.s), best.rank)
-        excess = bound.norm / best.penalty - 1
+        bound = rank_bound(data, matmul(frame.V, (frame.T - G) / frame.s), ascent.rank)
+        excess = bound.norm / ascent.penalty - 1
         if excess <= 0:
-            break
+            return bound
         G = G * max(0.5, 1 - 1.5 * excess)  # rounding does not shrink along with G
-    proved = bound if bound is not None and bound.norm <= best.penalty else None
-    return RankFound(proved, matmul(frame.V, best.W), best.H, start - best.objective)
+    return None

@@ -130,7 +130,8 @@ class FullData:
 
     def sum_allowance(self, C: Array, fitted: float, rank: int) -> float:
         """Return how far a sum of `rank` eigenvalues of (X C)^T X C may be off, |X C|_F given."""
-        return rank * self.rounding() * fitted * (fitted + self.product_size(C))
+        # The k largest eigenvalues of a perturbation add up to at most sqrt(k) times its norm.
+        return math.sqrt(rank) * self.rounding() * fitted * (fitted + self.product_size(C))
 
 
 def rank_bound(data: FullData, C: Array, rank: int) -> RankBound:
@@ -229,5 +230,5 @@ def _pinched(data: FullData, E: Array, R: Array, S: Array) -> NormBound:
     allowance = data.sum_allowance(S, size, S.shape[1])
     products = data.product_size(E)
     largest = np.maximum(inside, outside.value**2 + data.rounding() * products**2)
-    allowance += S.shape[1] * data.rounding() * size * products
+    allowance += math.sqrt(S.shape[1]) * data.rounding() * size * products
     return NormBound(float(largest.sum() + cross.sum()) + allowance, outside.failure_probability)

@@ -380,8 +380,8 @@ def test_time_ends_a_search_with_a_valid_bound():
 
 def test_the_gap_asked_for_ends_a_search(monkeypatch):
     looks = []
-    look = rank_ascent._Best.look
-    monkeypatch.setattr(rank_ascent._Best, "look", lambda *a: (looks.append(1), look(*a)))
+    look = rank_ascent.Ascent.look
+    monkeypatch.setattr(rank_ascent.Ascent, "look", lambda self: (looks.append(1), look(self)))
     X, Y = _data(n=60, d=20, L=15, noise=2.0)
     counts = []
     for tol in (1.0, 1e-3, 1e-9):

@@ -47,7 +47,7 @@ MUTATIONS = {
             ".strict_minimum",
             lambda original: lambda a, b, r, mu: original(a, b, 1 / r, mu),
         ),
-        Mutation("bound of a larger penalty", ".minimise_rank", larger_penalty),
+        Mutation("bound of a larger penalty", ".proved_bound", larger_penalty),
         Mutation(
             "bounds of a larger penalty",
             "paper_checks.worlds.proved_minima.minimise_rank",
