@@ -2,7 +2,7 @@
 # make test       lint, types and tests
 # make test-long  the tests that take minutes: all mutants of the solver
 # make course     the assignments: student and solution notebooks, graders; SEMESTER=2027 for other data
-# make bench      benchmarks, AREA=erm, solver or methods
+# make bench      benchmarks, AREA=erm, solver, methods or certificate
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
