@@ -263,10 +263,10 @@ def search_rank(
 ) -> RankFound:
     """Bound the objective over the rank of W H^T from below, and look for a better point."""
     W, H = W.astype(np.float64), H.astype(np.float64)
-    if search.max_steps == 0 or not _can_ascend(data):
-        return RankFound(cheapest_bound(data, W, H, penalty), W, H)
     began = time.monotonic()
-    frame = Frame.of(data)
+    frame = Frame.of(data) if search.max_steps and _can_ascend(data) else None
+    if frame is None or not frame.s.size:  # X may be zero once it is centred
+        return RankFound(cheapest_bound(data, W, H, penalty), W, H)
     ascent = Ascent(frame, *frame.balanced(matmul(frame.V.T, W), H), penalty)
     start, enough = ascent.objective, 0.5 * search.tol * data.scale  # the rest is for rounding
     with progress_bar(int(search.max_steps), progress, "step") as bar:

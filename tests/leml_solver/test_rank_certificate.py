@@ -332,6 +332,18 @@ def test_a_rank_that_does_not_bind_gives_the_convex_minimum():
     assert found.rank_relative_gap <= found.relative_gap
 
 
+@pytest.mark.parametrize("steps", [0, 40])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("which", ["features", "labels", "all but one row"])
+def test_nothing_to_learn_is_certified(which, intercept, steps):
+    X, Y = _data()
+    X, Y = {"features": (0 * X, Y), "labels": (X, 0 * Y), "all but one row": (X[:1], Y[:1])}[which]
+    search = RankSearch(max_steps=steps)
+    found = minimise_rank(X, Y, 2, 1.0, intercept=intercept, search=search).certificate
+    assert found.rank_relative_gap < 1e-5  # the start has not converged where there are no steps
+    assert found.rank_lower_bound <= found.objective
+
+
 def test_a_penalty_above_the_gradient_leaves_nothing():
     X, Y = _data()
     found = minimise_rank(X, Y, 2, 1.01 * np.linalg.norm(X.T @ Y, 2))
