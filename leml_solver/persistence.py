@@ -63,9 +63,9 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator; the file appears under its name once it is complete.
 
     Kept: parameters, factors, intercept, classes, names, certificate, status. Not kept: the trace,
-    and of `options` the start, the callback and a `Plan` of your own. A random_state that is not a
-    number is saved as None. Losses of your own cannot be saved, since loading would have to run
-    them.
+    and of `options` the start, the callback, the `RankSearch` and a `Plan` of your own. A
+    random_state that is not a number is saved as None. Losses of your own cannot be saved, since
+    loading would have to run them.
 
     Raises
     ------
