@@ -41,7 +41,9 @@ if TYPE_CHECKING:
         FitStatus,
         fit_factors,
         fit_problem,
+        minimise_rank,
     )
+    from leml_solver._factored.rank_ascent import RankSearch
     from leml_solver.cross_validation import LEMLClassifierCV, LEMLRegressorCV
     from leml_solver.estimators import LEMLClassifier, LEMLRegressor
     from leml_solver.metrics import average_auc, evaluate_scores, hamming_loss, top_k_accuracy
@@ -71,6 +73,7 @@ __all__ = [
     "ModelFileError",
     "MultiLabelScorer",
     "Problem",
+    "RankSearch",
     "SolverResult",
     "Squared",
     "SquaredHinge",
@@ -89,6 +92,7 @@ __all__ = [
     "load_model",
     "minimise",
     "minimise_by_cvxpy",
+    "minimise_rank",
     "save_model",
     "top_k_accuracy",
 ]
@@ -100,6 +104,8 @@ _WHERE = {
     "FitStatus": "_factored.fit",
     "fit_factors": "_factored.fit",
     "fit_problem": "_factored.fit",
+    "RankSearch": "_factored.rank_ascent",
+    "minimise_rank": "_factored.fit",
     "EntrySplit": "model_selection",
     "LEMLClassifier": "estimators",
     "LEMLClassifierCV": "cross_validation",

@@ -8,7 +8,6 @@ Paper: Section 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, Self
@@ -26,6 +25,7 @@ from leml_solver._estimation.defaults import default_penalty, default_rank
 from leml_solver._estimation.scored import solver_seed
 from leml_solver._estimation.targets import Targets, class_targets, number_targets
 from leml_solver._factored.fit import AlternatingOptions
+from leml_solver._progress import progress_bar
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor, LowRankEstimator, is_auto
 from leml_solver.labels import Labels
 from leml_solver.losses import Loss
@@ -110,7 +110,7 @@ class _CrossValidated(LowRankEstimator):
         settings = self._settings(known[0], targets.labels)
         parts = list(_parts(*known, self.cv))
         seed = solver_seed(self.random_state)
-        with self._progress(len(parts) * len(settings)) as bar:
+        with progress_bar(len(parts) * len(settings), self.verbose, "fit") as bar:
             scores = [list(self._path_scores(part, settings, seed, bar)) for part in parts]
         self._keep_table(settings, np.array(scores).T)
         options = self.options or AlternatingOptions()
@@ -225,14 +225,6 @@ class _CrossValidated(LowRankEstimator):
         difference = scores[best] - scores[rival]
         error = difference.std(ddof=1) / np.sqrt(difference.size)
         return best if difference.mean() > error else rival
-
-    def _progress(self, total: int) -> Any:
-        """Return a progress bar over fits, None unless asked for."""
-        if not self.verbose:
-            return nullcontext()
-        from tqdm import tqdm
-
-        return tqdm(total=total, unit="fit")
 
     def _estimator(self, setting: _Setting, options: AlternatingOptions) -> Any:
         """Return the estimator of one setting; parameters of the same name are handed on."""

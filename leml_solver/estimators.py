@@ -47,6 +47,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     max_iter: int
     tol: float
     kernel: Any
+    certify: bool | str | None
     options: AlternatingOptions | None
     random_state: Any
     verbose: bool
@@ -176,8 +177,10 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
                 "`options` must be None or AlternatingOptions(...), got "
                 f"{type(self.options).__name__}; write AlternatingOptions(method='plain')."
             )
+        options = self.options or AlternatingOptions()
         return replace(
-            self.options or AlternatingOptions(),
+            options,
+            certify=options.certify if self.certify is None else self.certify,
             max_iter=self.max_iter,
             tol=self.tol,
             intercept=bool(self.fit_intercept),
@@ -261,6 +264,10 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         A function of two sets of points such as `sklearn.metrics.pairwise.rbf_kernel`; with
         "precomputed", X is the matrix of kernels with the training rows. The penalty is that of the
         functions, |K^(1/2) Z|_tr; W_ then has one row per training row. Memory is O(n^2).
+    certify : bool or "rank", optional
+        Whether to certify the result; "rank" also bounds the distance to the best Z of the same
+        rank and, for the squared loss with every label known, goes on to that point: see
+        `RankSearch`. None leaves it to `options`.
     options : AlternatingOptions, optional
         Everything else about the solver; the parameters above replace its max_iter, tol, intercept
         and progress.
@@ -283,7 +290,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     label_values_ : array
         The classes of a vector; the two values, 0 and 1 or -1 and 1, of a label matrix.
     certificate_ : FactorCertificate or None
-        How far the objective is from that of the best Z of any rank.
+        How far the objective is from that of the best Z of any rank, `relative_gap`, and, if
+        certify is "rank", of the same rank, `rank_relative_gap`.
     status_ : FitStatus
         How the fit ended, and what to do next.
     trace_ : tuple of TracePoint
@@ -325,6 +333,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         max_iter: int = 20,
         tol: float = 1e-4,
         kernel: Kernel | str | None = None,
+        certify: bool | str | None = None,
         options: AlternatingOptions | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -337,6 +346,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.kernel = kernel
+        self.certify = certify
         self.options = options
         self.random_state = random_state
         self.verbose = verbose
@@ -376,7 +386,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    rank, penalty, fit_intercept, max_iter, tol, kernel, options, random_state, verbose
+    rank, penalty, fit_intercept, max_iter, tol, kernel, certify, options, random_state, verbose
         As for `LEMLClassifier`.
 
     Attributes
@@ -404,6 +414,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         max_iter: int = 20,
         tol: float = 1e-4,
         kernel: Kernel | str | None = None,
+        certify: bool | str | None = None,
         options: AlternatingOptions | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -414,6 +425,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         self.max_iter = max_iter
         self.tol = tol
         self.kernel = kernel
+        self.certify = certify
         self.options = options
         self.random_state = random_state
         self.verbose = verbose

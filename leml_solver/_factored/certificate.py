@@ -327,8 +327,10 @@ class FactorCertificate:
     scale : float
         Objective at Z = 0 (intercept zero), the unit of the relative gap.
     failure_probability : float
-        Probability that `gradient_norm` is too small, and with it `lower_bound` too large; 0 when
-        the norm is exact.
+        Probability that a norm was taken too small, and with it a lower bound too large; 0 when
+        the norms are exact.
+    rank_lower_bound : float or None
+        No Z of the rank of the factors has a smaller value; None unless it was asked for.
 
     Examples
     --------
@@ -345,6 +347,7 @@ class FactorCertificate:
     penalty: float
     scale: float
     failure_probability: float
+    rank_lower_bound: float | None = None
 
     @property
     def gap(self) -> float:
@@ -355,6 +358,17 @@ class FactorCertificate:
     def relative_gap(self) -> float:
         """Gap over the objective at Z = 0."""
         return self.gap / self.scale if self.scale > 0 else self.gap
+
+    @property
+    def rank_gap(self) -> float | None:
+        """How far the objective can be from that of the best Z of the same rank."""
+        return None if self.rank_lower_bound is None else self.objective - self.rank_lower_bound
+
+    @property
+    def rank_relative_gap(self) -> float | None:
+        """The gap to the best Z of the same rank over the objective at Z = 0."""
+        gap = self.rank_gap
+        return gap if gap is None or self.scale <= 0 else gap / self.scale
 
 
 def certify_factors(

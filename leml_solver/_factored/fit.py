@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
@@ -22,10 +21,13 @@ from leml_solver._factored.algorithm_2 import FullSquared
 from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
+from leml_solver._factored.rank_ascent import RankFound, RankSearch, search_rank
+from leml_solver._factored.rank_bound import FullData
 from leml_solver._factored.splitting import ConvexPoint, Splitting, affordable_steps
 from leml_solver._linalg.factors import balancing, column_inner
 from leml_solver._linalg.matrices import CountingMatrix, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
+from leml_solver._progress import progress_bar
 from leml_solver.losses import LOSSES, Loss, Squared
 from leml_solver.problem import Problem
 
@@ -64,6 +66,14 @@ class FitStatus(Enum):
     )
     STOPPED = "The callback asked to stop: use the result."
     PROVED = "The certified relative gap is within `refine`: use the result."
+    BEST_OF_RANK = (
+        "The certified gap to the best Z of the same rank is within `rank_search.tol`: use the "
+        "result."
+    )
+    NOT_BEST_OF_RANK = (
+        "A point of the same rank with a smaller objective was found, so this is not the best: "
+        "allow `rank_search.restart`, or take the result if early stopping is wanted."
+    )
     ROUNDING_LIMIT = (
         "Rounding keeps the objective from falling further: use the result, or pass float64 data "
         "if the certified gap is too large."
@@ -117,9 +127,13 @@ class AlternatingOptions:
     warm_start_rows : float or None
         Run three outer iterations on this share of the rows first, drawn at random, and start from
         the factors they lead to; None starts at once.
-    certify : bool
+    certify : bool or "rank"
         Compute the certificate of the result; it costs a few outer iterations, and at most about
-        the time of the fit where a large gap must be looked into.
+        the time of the fit where a large gap must be looked into. "rank" also bounds
+        the distance to the best Z of the same rank (squared loss, every label known), which by
+        default continues the fit up to that point: see `rank_search`.
+    rank_search : RankSearch
+        How long to search for the best Z of the same rank, and whether to return it.
     refine : float or None
         A relative gap to reach after the alternation, by splitting steps on the convex problem
         whose cost no longer depends on n: for fits whose rank is that of the convex minimiser or
@@ -147,7 +161,8 @@ class AlternatingOptions:
     order: str = "HW"
     start: str | tuple[Any, Any] = "svd"
     warm_start_rows: float | None = None
-    certify: bool = True
+    certify: bool | str = True
+    rank_search: RankSearch = field(default_factory=RankSearch)
     refine: float | None = None
     progress: bool = False
     callback: Callable[[TracePoint], Any] | None = None
@@ -159,6 +174,7 @@ class AlternatingOptions:
             positive(self.refine, "refine")
         one_of(self.order, "order", ORDERS)
         one_of(self.dtype, "dtype", ("float32", "float64", None))
+        one_of(self.certify, "certify", (False, True, "rank"))
         if isinstance(self.method, str):
             one_of(self.method, "method", tuple(METHODS))
         if isinstance(self.start, str):
@@ -223,6 +239,11 @@ class FactorResult:
     def products(self) -> float:
         """Number of products with X or its transpose, certificate not included."""
         return self.trace[-1].products
+
+    @property
+    def Z(self) -> Array:
+        """The (d, L) predictor W H^T as a dense array."""
+        return np.asarray(self.W.astype(np.float64) @ self.H.astype(np.float64).T)
 
     @property
     def trace_norm(self) -> float:
@@ -370,6 +391,66 @@ def expected_seconds(problem: Problem, rank: int, plan: Plan) -> float:
     return products + 2.0 * passes * entries * per_entry
 
 
+def minimise_rank(
+    X: Any,
+    Y: Any,
+    rank: int,
+    penalty: float,
+    *,
+    intercept: bool = False,
+    search: RankSearch | None = None,
+    progress: bool = False,
+) -> FactorResult:
+    """Minimise half of |Y - X Z|_F^2 plus penalty |Z|_tr over the Z of at most a given rank.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Features, one row per point.
+    Y : (n, L) array or sparse matrix
+        Labels, all of them known.
+    rank : int
+        Largest rank of Z.
+    penalty : float
+        Weight of the trace norm.
+    intercept : bool
+        Fit an unpenalised intercept for each label; the rank binds Z only.
+    search : RankSearch, optional
+        When to stop; by default at a relative gap of 1e-9.
+    progress : bool
+        Show progress bars on the standard error stream.
+
+    Returns
+    -------
+    FactorResult
+        ``result.Z`` is the best point found; ``result.certificate.rank_gap`` bounds how far its
+        objective is from the minimum. The bound is not tight for every problem, so look at it.
+
+    Paper: Equation (5).
+
+    Examples
+    --------
+    Alternating minimisation can stop at diag(0, 11/18), a local minimum of value 5.1667:
+
+    >>> import numpy as np
+    >>> from leml_solver import minimise_rank
+    >>> found = minimise_rank(np.diag([1.0, 3.0]), np.diag([3.0, 13 / 6]), rank=1, penalty=1.0)
+    >>> found.Z.round(6) + 0.0
+    array([[2., 0.],
+           [0., 0.]])
+    >>> round(found.certificate.objective, 4), found.certificate.rank_gap < 1e-8
+    (4.8472, True)
+    """
+    options = AlternatingOptions(
+        intercept=intercept,
+        dtype="float64",
+        certify="rank",
+        rank_search=RankSearch(tol=1e-9) if search is None else search,
+        progress=progress,
+    )
+    return fit_factors(X, Y, rank=rank, penalty=penalty, options=options)
+
+
 class _Fit:
     """One fit: the problem, the options, and the factors that are being improved."""
 
@@ -390,6 +471,8 @@ class _Fit:
         self.problem, self.began = problem.astype(self.options.dtype), began
         self.rank, self.penalty = positive_integer(rank, "rank"), positive(penalty, "penalty")
         self.features = CountingMatrix(self.problem.matrix, self.rank)
+        if self.options.certify == "rank":
+            self.data = FullData.of(self.problem, self.options.intercept)
         self.iterate = self._iterate()
 
     def _iterate(self) -> _Iterate:
@@ -415,12 +498,15 @@ class _Fit:
         if self.options.plan.balance:
             T, S = balancing(iterate.W, iterate.H)
             iterate.W, iterate.H = matmul(iterate.W, T), matmul(iterate.H, S)
+        found = self._search_rank(trace) if self.options.certify == "rank" else None
         ended = FactorResult(
             iterate.W, iterate.H, iterate.offset(), status, None, tuple(trace), self._seconds()
         )
         if self.options.certify or self.options.refine is not None:
-            ended = replace(self._certified(ended), seconds=self._seconds())
-        return ended
+            ended = self._certified(ended)
+        if found is not None:
+            ended = self._compared(ended, found)
+        return replace(ended, seconds=self._seconds())
 
     def _certified(self, ended: FactorResult) -> FactorResult:
         """Certify the factors, look into a gap that is not small, and refine them if asked to."""
@@ -457,6 +543,44 @@ class _Fit:
         proved = certificate.relative_gap <= (self.options.refine or 0.0)
         status = FitStatus.PROVED if proved else ended.status
         return replace(ended, status=status, trace=(*ended.trace, last))
+
+    def _search_rank(self, trace: list[TracePoint]) -> RankFound:
+        """Look for the best Z of the same rank, and go there if asked to."""
+        search, iterate = self.options.rank_search, self.iterate
+        found = search_rank(
+            self.data, iterate.W, iterate.H, self.penalty, search, progress=self.options.progress
+        )
+        if search.restart:
+            self._restart(found, trace)
+        return found
+
+    def _compared(self, ended: FactorResult, found: RankFound) -> FactorResult:
+        """Add to the certificate how far the factors are from the best Z of the same rank."""
+        search, made = self.options.rank_search, ended.certificate
+        if made is None:
+            return ended
+        bound, probability = made.lower_bound, made.failure_probability
+        if found.bound is not None and found.bound.value > bound:
+            bound, probability = found.bound.value, probability + found.bound.failure_probability
+        made = replace(made, rank_lower_bound=bound, failure_probability=probability)
+        status = ended.status
+        if made.objective - bound <= search.tol * made.scale:
+            status = FitStatus.BEST_OF_RANK
+        elif not search.restart and found.improvement > search.tol * made.scale:
+            status = FitStatus.NOT_BEST_OF_RANK
+        return replace(ended, certificate=made, status=status)
+
+    def _restart(self, found: RankFound, trace: list[TracePoint]) -> None:
+        """Continue at the point that a search found, if it is better."""
+        before = self.iterate.snapshot()
+        W, H = np.zeros_like(self.iterate.W), np.zeros_like(self.iterate.H)
+        W[:, : found.W.shape[1]], H[:, : found.H.shape[1]] = found.W, found.H
+        self.iterate.start(W, H)
+        point = self._trace_point(trace[-1].iteration + 1)
+        if point.objective <= trace[-1].objective:
+            trace.append(point)
+        else:
+            self.iterate.restore(before)
 
     def _start(self, random_state: int | np.random.Generator) -> None:
         """Put the iterate at the factors to start from."""
@@ -533,7 +657,9 @@ class _Fit:
     def _alternate(self) -> tuple[list[TracePoint], FitStatus]:
         """Run outer iterations until one of the stopping rules holds."""
         trace = [self._trace_point(0)]
-        with self._progress_bar() as bar:
+        seconds = expected_seconds(self.problem, self.rank, self.options.plan)
+        shown, about = self.options.progress, f"about {seconds:.1g} s each"
+        with progress_bar(self.options.max_iter, shown, "iteration", about) as bar:
             for iteration in range(1, self.options.max_iter + 1):
                 before = self.iterate.snapshot()
                 self._update()
@@ -550,19 +676,6 @@ class _Fit:
                 if _converged(trace, self.options.tol):
                     return trace, FitStatus.CONVERGED
         return trace, FitStatus.MAX_ITER
-
-    def _progress_bar(self) -> Any:
-        """Return a progress bar over outer iterations, None unless asked for."""
-        if not self.options.progress:
-            return nullcontext()  # even a silent bar takes a lock; a forked child may find it held
-        from tqdm import tqdm
-
-        seconds = expected_seconds(self.problem, self.rank, self.options.plan)
-        return tqdm(
-            total=self.options.max_iter,
-            unit="iteration",
-            desc=f"about {seconds:.1g} s each",
-        )
 
     def _update(self) -> None:
         """Update each factor once."""

@@ -26,7 +26,7 @@ from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.tron import TronOptions, tron
 from leml_solver._linalg.conjugate_gradient import Numbers
 from leml_solver._linalg.factors import Groups, eigenvectors
-from leml_solver._linalg.matrices import Counted, as_matrix
+from leml_solver._linalg.matrices import CountingMatrix, as_matrix
 from leml_solver.losses import Squared
 from leml_solver.problem import Problem
 
@@ -215,7 +215,7 @@ class _SmoothLosses:
         self.intercept = start.offset is not None
         if start.offset is not None:
             X, Z = _with_ones(X), np.vstack([Z, start.offset])
-        self.matrix = Counted(as_matrix(X))
+        self.matrix = CountingMatrix(as_matrix(X))
         self.entries: Any = entries_of(problem.labels, problem.loss, np.float64)
         self.identity = np.eye(problem.n_labels)
         G = float(problem.loss.curvature or 0.0) * _dense(X.T @ X)

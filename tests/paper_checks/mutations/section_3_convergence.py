@@ -19,6 +19,11 @@ def noisy_start(original):
     return bent
 
 
+def larger_penalty(original):
+    """Bound another problem."""
+    return lambda X, Y, rank, penalty: original(X, Y, rank, 1.01 * penalty)
+
+
 MUTATIONS = {
     "A5": [
         Mutation("two iterations", ".alternate", fewer_iterations),
@@ -38,5 +43,12 @@ MUTATIONS = {
             ".strict_minimum",
             lambda original: lambda a, b, r, mu: original(a, b, 1 / r, mu),
         ),
+        Mutation("bound of a larger penalty", ".proved_bound", larger_penalty),
+        Mutation(
+            "bounds of a larger penalty",
+            "paper_checks.worlds.proved_minima.minimise_rank",
+            larger_penalty,
+        ),
+        Mutation("three iterations", "paper_checks.worlds.proved_minima.ITERATIONS", constant(3)),
     ],
 }

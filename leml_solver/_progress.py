@@ -1,0 +1,20 @@
+"""Progress bars, for those who asked for them."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+__all__ = ["progress_bar"]
+
+
+def progress_bar(total: int, shown: bool, unit: str, about: str | None = None) -> Any:
+    """Return a context with a bar on the standard error stream, or with None.
+
+    Even a silent bar would take a lock, which a forked child may find held.
+    """
+    if not shown:
+        return nullcontext()
+    from tqdm import tqdm
+
+    return tqdm(total=total, unit=unit, desc=about)
