@@ -72,10 +72,14 @@ class TraceBall:
     def project(self, Z: Array) -> Array:
         """Return Z with its singular values projected onto the l1 ball."""
         U, sigma, Vt = np.linalg.svd(Z, full_matrices=False)
-        kept = np.maximum(sigma - simplex_threshold(sigma, self.radius), 0.0)
+        kept = np.maximum(sigma - self.threshold(sigma), 0.0)
         # Far outside the ball the difference has lost digits: without this Z would be infeasible.
         kept *= self.radius / max(float(kept.sum()), self.radius)
         return np.asarray((U * kept) @ Vt)
+
+    def threshold(self, sigma: Array) -> float:
+        """Return by how much projection lowers singular values, which come from the largest."""
+        return simplex_threshold(sigma, self.radius)
 
     def linear_minimiser(self, G: Array) -> Array:
         """Return -radius u v^T with u, v the leading singular vectors of G."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argument_checks import generator, positive, positive_integer
-from leml_solver import FrobeniusBall, TraceBall
+from leml_solver import FrobeniusBall, TraceBall, limit_threads
 from leml_theory.predictions.fitted import Auxiliary, InBall, Solution, TracePenalty, solve
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import second_moments
@@ -172,11 +172,12 @@ def predict_world(
         return dict.fromkeys((*_BALLS, "pooled", "separate"), Predicted(reason=reason))
     size = first.features.n_features * first.labels.n_labels
     number = draws or int(np.clip(_ENTRIES // size, _FEWEST_DRAWS, _MOST_DRAWS))
-    problems = [_Draw.of(make(noise), n, noise) for _ in range(number)]
-    found = {name: _averaged(problems, partial(_in_ball, name, factor)) for name in _BALLS}
-    if penalty is not None:
-        weight = positive(penalty, "penalty")
-        found["trace"] = _averaged(problems, partial(_penalised, weight))
+    with limit_threads(1):  # matrices are small: a second thread would wait by spinning
+        problems = [_Draw.of(make(noise), n, noise) for _ in range(number)]
+        found = {name: _averaged(problems, partial(_in_ball, name, factor)) for name in _BALLS}
+        if penalty is not None:
+            weight = positive(penalty, "penalty")
+            found["trace"] = _averaged(problems, partial(_penalised, weight))
     return {**found, "pooled": _pooled(problems, n), "separate": _separate(problems)}
 
 
