@@ -49,6 +49,7 @@ files (plain or gzipped; the format is detected unless --format gives it):
   npz       X_data, X_indices, X_indptr, X_shape, the same for Y, train_idx, test_idx
 
 examples:
+  python -m leml_solver train bibtex.npz --model bibtex.model
   python -m leml_solver train bibtex.npz --model bibtex.model --rank 64 --penalty 5
   python -m leml_solver evaluate bibtex.model bibtex.npz
   python -m leml_solver train emotions.arff --model m --loss logistic --split 0.25 --seed 1
@@ -57,6 +58,7 @@ examples:
 
 Exit status: 0 all is well, 2 wrong usage or a file that cannot be used.
 """
+_PENALTY = "trace-norm weight (default: by the leave-one-out error of ridge regression)"
 _SPLIT = """\
 rows to use: all; a share such as 0.2, held out at random by --seed; or a name such as mulan, for
 the row numbers mulan_train_idx and mulan_test_idx of an npz file (default: train_idx and test_idx
@@ -97,8 +99,11 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add, count = parser.add_argument, whole_number()
     add("data", help="file to learn from")
     add("--model", required=True, metavar="FILE", help="where to write the model")
-    add("--rank", type=count, default=50, metavar="K", help="columns (default 50)")
-    add("--penalty", type=float, default=1.0, metavar="MU", help="trace-norm weight (default 1)")
+    add("--rank", type=count, metavar="K", help="columns (default: up to 200)")
+    add("--penalty", type=float, metavar="MU", help=_PENALTY)
+    add(
+        "--cv", action="store_true", help="choose the penalty by cross-validation of top-1 accuracy"
+    )
     add("--loss", default="squared", choices=("squared", "logistic", "squared_hinge"))
     add("--iterations", type=count, default=20, metavar="N", help="outer iterations (default 20)")
     add("--tol", type=float, default=1e-4, help="stop at this relative decrease (default 1e-4)")
@@ -144,24 +149,13 @@ def _add_split(parser: argparse.ArgumentParser) -> None:
 
 def train(options: Options) -> None:
     """Fit a model to a file and write it."""
-    from leml_solver import AlternatingOptions, LEMLClassifier, save_model
+    from leml_solver import save_model
 
     _check_folder(options.model)
     data, rows = _chosen(read(options.data, read_options(options)), options, "train")
     names = _label_names(options.label_names, data)
-    model = LEMLClassifier(
-        options.rank,
-        penalty=options.penalty,
-        loss=options.loss,
-        fit_intercept=not options.no_intercept,
-        max_iter=options.iterations,
-        tol=options.tol,
-        options=AlternatingOptions(certify=not options.no_certificate),
-        random_state=options.seed,
-        verbose=not options.quiet,
-    )
     began = time.perf_counter()
-    model.fit(data.X, data.targets())
+    model = _fitted(options, data)
     seconds = time.perf_counter() - began
     if names:
         from pandas import Index
@@ -171,6 +165,31 @@ def train(options: Options) -> None:
     _say(data)
     _print_table([*_data_lines(options.data, data, rows), *_fit_lines(model, seconds)])
     print(f"\n{model.status_.value}\nThe model is in {options.model}.")
+
+
+def _fitted(options: Options, data: Dataset) -> LEMLClassifier:
+    """Fit with the settings given, or with those that cross-validation chooses."""
+    from leml_solver import AlternatingOptions, LEMLClassifier, LEMLClassifierCV
+
+    settings: dict[str, Any] = {
+        "loss": options.loss,
+        "fit_intercept": not options.no_intercept,
+        "max_iter": options.iterations,
+        "tol": options.tol,
+        "options": AlternatingOptions(certify=not options.no_certificate),
+        "random_state": options.seed,
+        "verbose": not options.quiet,
+    }
+    if not options.cv:
+        rank, penalty = options.rank or "auto", options.penalty
+        model = LEMLClassifier(rank, penalty="auto" if penalty is None else penalty, **settings)
+        return model.fit(data.X, data.targets())
+    if options.penalty is not None:
+        raise ValueError("--cv chooses the penalty: leave out --penalty.")
+    ranks = None if options.rank is None else [options.rank]
+    search = LEMLClassifierCV(ranks=ranks, **settings).fit(data.X, data.targets())
+    chosen: LEMLClassifier = search.best_estimator_
+    return chosen
 
 
 def evaluate(options: Options) -> None:
@@ -336,7 +355,7 @@ def _fit_lines(model: LEMLClassifier, seconds: float) -> list[tuple[str, str]]:
     lines = [
         ("loss", str(model.loss)),
         ("rank", str(model.rank_)),
-        ("penalty", f"{model.penalty:g}"),
+        ("penalty", f"{model.penalty_:.4g}"),
         ("outer iterations", str(model.n_iter_)),
         ("objective", f"{model.objective_:.8g}"),
         ("seconds", f"{seconds:.2f}"),

@@ -228,3 +228,13 @@ def test_errors_speak_of_the_command(files, tmp_path, capsys, arguments, message
     }
     assert run(*(argument.format(**places) for argument in arguments)) == 2
     assert message in capsys.readouterr().err
+
+
+def test_settings_follow_the_data_or_cross_validation(files, tmp_path, capsys):
+    for more in ([], ["--cv"]):
+        where = tmp_path / f"model{len(more)}"
+        assert run("train", files / "data.npz", "--model", where, "--quiet", *more) == 0
+        printed = float(re.search(r"^penalty +(\S+)$", capsys.readouterr().out, re.MULTILINE)[1])
+        assert printed == pytest.approx(load_model(where).penalty_, rel=1e-3)  # four digits
+    assert run("train", files / "data.npz", "--model", tmp_path / "x", "--cv", "--penalty", 1) == 2
+    assert "leave out --penalty" in capsys.readouterr().err
