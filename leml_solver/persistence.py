@@ -83,8 +83,8 @@ def save_model(model: Model | Pipeline, path: str | os.PathLike[str]) -> None:
 
     Kept: parameters, factors, intercept, classes, names, certificate, status. Not kept: the trace,
     and of `options` the start, the callback, the `RankSearch` and a `Plan` of your own. A
-    random_state that is not a number is saved as None. Losses of your own cannot be saved, registered or not: a
-    file holds no program.
+    random_state that is not a number is saved as None. Losses of your own cannot be saved,
+    registered or not: a file holds no program.
 
     Raises
     ------
