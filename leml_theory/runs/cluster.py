@@ -82,7 +82,8 @@ def _started(distributed: Any, count: int) -> Iterator[Any]:
             n_workers=count,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
             env=WORKER_ENVIRONMENT,
         )

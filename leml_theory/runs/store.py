@@ -16,6 +16,7 @@ import itertools
 import json
 import math
 import os
+import re
 import secrets
 import struct
 from collections import Counter
@@ -517,9 +518,10 @@ class _Content:
             cells.setdefault(line[1].key, []).append(line)
         for key, lines in cells.items():
             self.chosen[key] = min((r for _, r in lines), key=_bits) if lines[1:] else lines[0][1]
-            for (_, first), (place, second) in itertools.combinations(lines, 2):
-                if not self._agree(first, second):
-                    self.damage.append(f"{place} {_CONFLICT} (cell {key}). {ELSEWHERE}.")
+            pairs = itertools.combinations(lines, 2)
+            strange = [place for (_, a), (place, b) in pairs if not self._agree(a, b)]
+            if strange:
+                self.damage.append(f"{strange[0]} {_CONFLICT} (cell {key}). {ELSEWHERE}.")
 
     def _agree(self, first: Result, second: Result) -> bool:
         """Compare to the bit, or within the tolerance if processes of two kinds measured."""
@@ -570,9 +572,10 @@ def _check_vacant(folder: Path) -> None:
 
 
 def _is_left_by_a_kill(name: str) -> bool:
-    """Return whether a start that was killed can have left a file of that name."""
+    """Return whether a start that was killed, or a part, can have left a file of that name."""
     known = (_SHARDS, _SOURCES, _LOCK, f"{_MANIFEST}.new")  # the last is that of version 0.1.0
-    return name in known or name.startswith(f".{_MANIFEST}.")
+    parts = re.fullmatch(r"part-\d+-of-\d+", name)  # stores of shares of the grid
+    return name in known or name.startswith(f".{_MANIFEST}.") or parts is not None
 
 
 @contextlib.contextmanager

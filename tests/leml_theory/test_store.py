@@ -182,7 +182,7 @@ def test_equal_results_of_one_cell_are_fine_and_different_ones_are_not(store):
     assert len(store.load()) == len(CELLS)
     again.append(Result(CELLS[0].key, [{"value": -0.0, "limit": float("nan")}], 9.0))
     again.close()
-    with pytest.raises(StoreError, match=r"contradicts an earlier line.*Choose another folder"):
+    with pytest.raises(StoreError, match=r"contradicts another result of the same cell.*Choose"):
         store.load()
 
 
