@@ -41,4 +41,4 @@ def _close(a: Any, b: Any, room: float) -> bool:
         return type(a) is type(b) and bool(a == b)
     if not (math.isfinite(a) and math.isfinite(b)):
         return a == b or (math.isnan(a) and math.isnan(b))
-    return abs(a - b) <= TOLERANCE * max(abs(a), abs(b)) + room
+    return bool(abs(a - b) <= TOLERANCE * max(abs(a), abs(b)) + room)
