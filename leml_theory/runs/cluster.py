@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
+import uuid
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from typing import Any
 
 from leml_theory.runs.provenance import installed_version
@@ -77,18 +79,22 @@ def _local_workers(place: str) -> int:
 @contextlib.contextmanager
 def _started(distributed: Any, count: int) -> Iterator[Any]:
     """Start a scheduler in this process and one-thread workers, each watched by a nanny."""
-    with interrupts_ignored():
-        cluster = distributed.LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.CRITICAL,
-            env=WORKER_ENVIRONMENT,
-        )
-    with cluster:
-        yield cluster
+    import dask
+
+    # A nanny starts its worker again; on a busy machine that takes longer than the usual 15 s.
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}):
+        with interrupts_ignored():
+            cluster = distributed.LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.CRITICAL,
+                env=WORKER_ENVIRONMENT,
+            )
+        with cluster:
+            yield cluster
 
 
 def _close(client: Any) -> None:
@@ -114,22 +120,29 @@ class Cluster:
     @property
     def count(self) -> int:
         """How many workers there are now, at least one: they may yet come."""
-        found = len(self._client.nthreads()) if self._is_there() else 0
+        with self._reached():
+            found = len(self._client.nthreads())
         if not found and not self._told:
             self._told = True
             print(f"{self._place} has no workers yet; waiting for them.", file=sys.stderr)
         return max(1, found)
 
-    def _is_there(self) -> bool:
-        """Return True, or raise if the scheduler is gone."""
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Turn what a scheduler that is gone causes into one error."""
         if self._client.status != "running":
             raise self._lost()
-        return True
+        try:
+            yield
+        except OSError:
+            raise self._lost() from None
 
     def submit(self, name: int, function: Callable[..., Any], *arguments: Any) -> None:
         """Hand a call to the scheduler, as one that must not be merged with another."""
-        future = self._client.submit(function, *arguments, pure=False)
-        self._futures[future.key] = name
+        key = f"leml-sweep-{uuid.uuid4().hex}"
+        with self._reached():
+            future = self._client.submit(function, *arguments, pure=False, key=key)
+        self._futures[key] = name
         self._ended.add(future)
 
     def finished(self) -> tuple[int, Any]:
@@ -153,16 +166,14 @@ class Cluster:
 
     def _explained(self, error: Exception) -> Exception:
         """Add the versions of the package on the workers to an error that is not a cell's."""
-        from importlib.metadata import version
-
-        there = self._client.run(version, "leml-theory", on_error="return")
-        found = sorted({str(item) for item in there.values()})
-        here = installed_version("leml-theory")
-        if isinstance(error, ClusterError) or found == [here]:
+        if isinstance(error, ClusterError):
             return error
+        with self._reached():
+            there = self._client.run(version, "leml-theory", on_error="return")
         return ClusterError(
             f"Workers could not measure ({type(error).__name__}: {error}). They have leml-theory "
-            f"{', '.join(found)}, this client has {here}: install the same version everywhere."
+            f"{', '.join(sorted({str(item) for item in there.values()}))}, this client has "
+            f"{installed_version('leml-theory')}: install the same version everywhere."
         )
 
 
