@@ -316,16 +316,21 @@ class _Work:
             return self._batch(cells, source)
 
     def _batch(self, cells: Sequence[Cell], source: Source) -> _Batch:
-        begun, results, failures = 0, [], []
+        results: list[Result] = []
+        failures: list[Failure] = []
+        begun = 0
         stop = time.monotonic() + _BATCH_SECONDS
         for begun, cell in enumerate(cells, start=1):  # noqa: B007 - the count is the result
             outcome = self._measured(cell, source.id)
-            (results if isinstance(outcome, Result) else failures).append(outcome)
+            if isinstance(outcome, Result):
+                results.append(outcome)
+            else:
+                failures.append(outcome)
             if time.monotonic() >= stop:
                 break
         return _Batch(results, failures, cells[begun:], source)
 
-    def _measured(self, cell: Cell, source: str) -> Any:
+    def _measured(self, cell: Cell, source: str) -> Result | Failure:
         """Measure one cell; return its result or its failure."""
         start = time.perf_counter()
         try:

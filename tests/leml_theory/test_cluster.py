@@ -275,7 +275,7 @@ def test_a_worker_with_other_code_is_refused(tmp_path, line, message):
     changed = tmp_path / "changed"
     for package in ("argument_checks", "safe_files", "simulations", "leml_solver", "leml_theory"):
         shutil.copytree(ROOT / package, changed / package)
-    with open(changed / "leml_theory" / "worlds.py", "a") as file:
+    with open(changed / "leml_theory" / "runs" / "cells.py", "a") as file:
         file.write(f"\n# another\n{line}\n")
     port = free_port()
     with scheduler(port), worker(port, os.pathsep.join([str(changed), str(HERE)])):
