@@ -84,7 +84,7 @@ def _columns(frame: pd.DataFrame) -> dict[str, Any]:
 
 def _coded(column: pd.Series) -> dict[str, list[Any]]:
     """Return the distinct words of a column and, for each row, which of them it holds."""
-    codes, names = pd.factorize(column.fillna("").astype(str))
+    codes, names = pd.factorize(column.astype(object).where(column.notna(), "").astype(str))
     return {"names": [str(name) for name in names], "codes": codes.tolist()}
 
 
