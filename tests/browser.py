@@ -29,7 +29,7 @@ def chromium():
 
 @contextmanager
 def opened(browser, path, fragment="", **options):
-    """Open a page without a network; a message of the console, an error or a request is a failure."""
+    """Open a page without a network; messages on the console, errors and requests are failures."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
     context.set_offline(True)
     page, troubles = context.new_page(), []

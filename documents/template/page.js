@@ -25,7 +25,7 @@ const Page = (() => {
     if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
     const size = Math.abs(x);
     if (size >= 1e15 || (size > 0 && size < 1e-4)) return x.toExponential(digits - 1).replace("-", "−");
-    if (Number.isInteger(x)) return x.toLocaleString("en-GB").replace("-", "−");
+    if (Number.isInteger(x) || size >= 1e4) return Math.round(x).toLocaleString("en-GB").replace("-", "−");
     return String(Number(x.toPrecision(digits))).replace("-", "−");
   }
 
@@ -68,7 +68,7 @@ const Page = (() => {
         const compared = typeof x === "number" ? x - y : String(x).localeCompare(String(y), "en", { numeric: true });
         return down ? -compared : compared;
       });
-      heads.forEach((head, at) => head.removeAttribute("aria-sort", at));
+      heads.forEach((head) => head.removeAttribute("aria-sort"));
       heads[index].setAttribute("aria-sort", down ? "descending" : "ascending");
       draw(sorted);
     };

@@ -6,8 +6,8 @@
   const QUANTITIES = {
     average: { name: "Rademacher average", measured: ["rademacher average"] },
     expected: { name: "expected excess risk", measured: ["excess risk", "supremum deviation"] },
-    probable: { name: "excess risk with probability 1 − δ", measured: ["excess risk"] },
-    gap: { name: "supremum deviation with probability 1 − δ", measured: ["supremum deviation", "generalisation gap"] },
+    probable: { name: "excess risk, with probability 1 − δ", measured: ["excess risk"] },
+    gap: { name: "supremum deviation, with probability 1 − δ", measured: ["supremum deviation", "generalisation gap"] },
   };
   const PATTERNS = {
     uniform: "exactly s labels, uniformly", heavy: "one heavy label", zipf: "Zipf's law",
@@ -39,7 +39,7 @@
   // Shades of the map: light to dark, each with its number written on it.
   const SHADES = ["#dce9f5", "#fbe3b5", "#bfe3d3", "#f3c6c0", "#c9c3e6", "#d9d9d9", "#9fc3e0", "#e7a78f"];
   const BALLS = {
-    trace: ["#0072b2", "circle", false], frobenius: ["#c65102", "square", true], leml: ["#444444", "cross", false],
+    trace: ["#0072b2", "circle", false], frobenius: ["#c65102", "square", true], leml: ["#222222", "cross", false],
     pooled: ["#00795a", "triangle", false],
   };
   const MODELS = ["circle", "square", "triangle", "diamond", "cross"];
@@ -219,8 +219,7 @@
   function bestAxis(at, preferred) {
     const count = (axis) => unique(matched(at, axis).map(({ x }) => x)).length;
     const axes = Object.keys(AXES).filter((axis) => !NUMBERS[axis]?.of || NUMBERS[axis].of === at.pattern);
-    return axes.reduce((best, axis) => (count(axis) > count(best) + (best === preferred ? 0 : 0) ? axis : best),
-      axes.includes(preferred) ? preferred : "n");
+    return axes.reduce((best, axis) => (count(axis) > count(best) ? axis : best), axes.includes(preferred) ? preferred : "n");
   }
 
   function nearest() {
@@ -251,16 +250,16 @@
     return unique(values).sort((a, b) => a - b);
   }
 
-  function settingText(without) {
+  function settingText(...without) {
     const parts = { law: `${state.law} features`, d: `d = ${number(state.d)}`, L: `L = ${number(state.L)}`, n: `n = ${number(state.n)}` };
-    if (without === "L=d") { delete parts.L; delete parts.d; }
+    if (without.includes("L=d")) without.push("L", "d");
     if (state.pattern !== "observed" && state.quantity !== "average") parts.s = `s = ${number(state.s)}`;
     parts[state.pattern] = { uniform: "uniform labels", heavy: `heavy label ${number(state.heavy)}`, zipf: `Zipf exponent ${number(state.zipf)}`,
       observed: `share observed ${number(state.observed)}` }[state.pattern];
     parts.radius = `radius ${number(state.radius)}`;
     if (state.quantity !== "average") parts.loss = `${state.loss} loss`;
     if (probable()) parts.delta = `δ = ${number(state.delta)}`;
-    delete parts[without];
+    for (const name of without) delete parts[name];
     return Object.values(parts).join(", ");
   }
 
@@ -296,6 +295,11 @@
     }
     drawEnds(marks, ends);
     drawPoints(marks, points, cells, x, y);
+    const upper = evaluate(state).filter((bound) => !bound.lower);
+    if (upper.every((bound) => bound.failures.length)) {
+      const [first] = upper[0].failures;
+      marks.append(Page.text(BOX.left + 12, BOX.bottom - 30, `No upper bound is valid here; ${upper.length > 1 && upper.every((bound) => bound.failures.includes(first)) ? "each" : "the first"} ${first}`.slice(0, 104), { "font-size": 11.5, "font-weight": 600 }));
+    }
     const columns = [{ name: AXES[state.axis], number: true, of: (line) => line.x },
       ...Object.keys(curves).map((name) => ({ name: label[name] || name, number: true,
         of: (line) => line[name].value, show: (line) => (line[name].valid ? number(line[name].value) : "not valid") })),
@@ -378,7 +382,7 @@
   function legend(marks, keys, top) {
     let left = 22;
     for (const [shape, open, colour, words] of keys) {
-      marks.append(Page.marker(shape, left, top - 4, { colour, open, size: 4.2 }), Page.text(left + 11, top, words, { "font-size": 11.5 }));
+      marks.append(Page.marker(shape, left, top - 4, { colour, open, size: shape === "tick" ? 3 : 4.2 }), Page.text(left + 11, top, words, { "font-size": 11.5 }));
       left += 34 + 6.3 * words.length;
     }
   }
@@ -411,7 +415,7 @@
       { name: "value here", number: true, of: (bound) => bound.value },
       { name: "times the smallest", number: true, of: (bound) => (bound.failures.length || bound.lower ? NaN : bound.value / least), show: (bound) => (bound.failures.length || bound.lower ? "" : number(bound.value / least, 3)) },
       { name: "valid?", of: note }];
-    byId("values-head").textContent = `At ${AXES[state.axis].replace(/,? L = d/, "")} = ${number(here())}`;
+    byId("values-head").textContent = `At ${{ "L=d": "L = d" }[state.axis] || AXES[state.axis]} = ${number(here())}`;
     byId("values").replaceChildren(Page.table(columns, found, { rowClass: (bound) => (bound.failures.length ? "refused" : null) }).element);
   }
 
@@ -483,7 +487,7 @@
       "aria-label": "Map of the smallest valid bound in n and L. Arrow keys move the probe, Enter takes it to the sliders; the line above tells what it finds." },
       svg("rect", { ...total, fill: "white" }),
       Page.text(14, 22, `The smallest valid bound on the ${QUANTITIES[state.quantity].name} of the ${state.ball === "trace" ? "trace" : "Frobenius"} ball`, { "font-size": 15, "font-weight": 600 }),
-      Page.text(14, 40, `${settingText("n").replace(/, L = [\d,]+/, "")}`, { fill: "#55606c" }),
+      Page.text(14, 40, settingText("n", "L"), { fill: "#55606c" }),
       Page.text(left + (width * MAP_N.length) / 2, bottom + 42, "points n", { "text-anchor": "middle" }),
       Page.text(0, 0, "labels L", { "text-anchor": "middle", transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)` }));
     MAP_N.forEach((n, k) => { if (k % 4 === 0) chart.append(Page.text(left + width * (k + 0.5), bottom + 17, `2${[...String(k + 4)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`, { "text-anchor": "middle" })); });
