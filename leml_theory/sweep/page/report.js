@@ -298,7 +298,9 @@
     const upper = evaluate(state).filter((bound) => !bound.lower);
     if (upper.every((bound) => bound.failures.length)) {
       const [first] = upper[0].failures;
-      marks.append(Page.text(BOX.left + 12, BOX.bottom - 30, `No upper bound is valid here; ${upper.length > 1 && upper.every((bound) => bound.failures.includes(first)) ? "each" : "the first"} ${first}`.slice(0, 104), { "font-size": 11.5, "font-weight": 600 }));
+      const each = upper.every((bound) => bound.failures.includes(first)) ? "each" : label[upper[0].name] || upper[0].name;
+      marks.append(Page.text(BOX.left + 12, BOX.bottom - 36, "No upper bound is valid here:", { "font-size": 11.5, "font-weight": 600 }),
+        Page.text(BOX.left + 12, BOX.bottom - 20, `${each} ${first}`, { "font-size": 11 }));
     }
     const columns = [{ name: AXES[state.axis], number: true, of: (line) => line.x },
       ...Object.keys(curves).map((name) => ({ name: label[name] || name, number: true,
@@ -332,7 +334,7 @@
     if (part.length) parts.push(part);
     return parts.map((points) => svg("path", { d: `M${points.join("L")}${points.length === 1 ? "h0.1" : ""}`, fill: "none",
       stroke: valid ? colour : "#b9c0c7", "stroke-width": valid ? 2.2 : 1, "stroke-dasharray": valid ? dash : "2 3",
-      "stroke-linecap": points.length === 1 || dash === "1 4" ? "round" : "butt", "data-bound": name, "data-valid": valid }));
+      "stroke-linecap": points.length === 1 || dash === "1 4" ? "round" : "butt", "data-bound": name, "data-valid": String(valid) }));
   }
 
   function drawEnds(marks, ends) {
