@@ -52,6 +52,7 @@ the measured risks against n and L beside explicit-constant bounds (Theorems 3, 
 commands:
   run     measure what is missing, then write tables and pictures (the default)
   plot    draw the pictures again from results.csv, without measuring anything
+  report  write report.html again: sliders, all bounds and the measured points, in one file
   status  say how far a run has got
   merge   join the parts that --part measured, then write tables and pictures
 """
@@ -70,10 +71,12 @@ examples:
   python -m leml_theory.sweep merge --out full             a share of the cells; all shares joined
 
 A killed run continues where it stopped when the same command is given again.  The output folder
-holds results.csv (one row per cell and quantity), summary.json and the pictures as PNG and SVG.
+holds results.csv (one row per cell and quantity), summary.json, the pictures as PNG and SVG, and
+report.html, a page for a browser that needs no network.
 Exit status: 0 all is well; 1 a bound is violated, a sharp prediction is contradicted or a check
 fails; 2 wrong usage or folder.
 """
+_COMMANDS = ("run", "plot", "table", "report", "status", "merge")
 _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
 
 
@@ -96,6 +99,7 @@ def _work(arguments: Sequence[str] | None, changes: Mapping[str, Any] | None = N
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "run": _run,
         "plot": _plot,
+        "report": _report,
         "status": _status,
         "merge": lambda options: merge(options, _work),
     }
@@ -111,9 +115,7 @@ def _add_plugin(parser: argparse.ArgumentParser) -> None:
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     parser = page_parser("leml_theory.sweep", _DESCRIPTION, _EPILOGUE)
-    parser.add_argument(
-        "command", nargs="?", default="run", choices=("run", "plot", "status", "merge")
-    )
+    parser.add_argument("command", nargs="?", default="run", choices=_COMMANDS)
     parser.add_argument("--preset", default="quick", choices=("quick", "paper"), help="grid sizes")
     parser.add_argument("--only", type=_ids, metavar="IDS", help="experiments, such as X1,X3")
     parser.add_argument("--out", default="results/sweep", metavar="DIR", help="output folder")
@@ -223,9 +225,10 @@ def _run(options: argparse.Namespace) -> int:
     run["origins"] = store.origins()
     _write(options.out, frame, summary, {**description, **run})
     _draw(options.out, list(plans), frame)
+    _write_page(options.out, frame)
     for line in (*slope_table(summary), *check_table(summary), *verdict_lines(summary)):
         print(line)
-    print(f"Tables and pictures (PNG and SVG) are in {options.out}.")
+    print(f"Tables and pictures (PNG and SVG) are in {options.out}; report.html shows them all.")
     return summary.exit_status
 
 
@@ -273,11 +276,25 @@ def _draw(out: str, ids: Sequence[str], frame: pd.DataFrame) -> None:
             plots.save_figure(figure, Path(out), name)
 
 
+def _write_page(out: str, frame: pd.DataFrame) -> None:
+    """Write report.html from the results and summary.json."""
+    from leml_theory.sweep.page import report_page
+
+    page = report_page(frame, json.loads(Path(out, "summary.json").read_text()))
+    with _writing(out):
+        write_text(Path(out, "report.html"), page)
+
+
+def _report(options: argparse.Namespace) -> int:
+    """Write report.html again from results.csv and summary.json."""
+    _write_page(options.out, _read_table(Path(options.out, "results.csv")))
+    print(f"The report is {Path(options.out, 'report.html')}.")
+    return 0
+
+
 def _plot(options: argparse.Namespace) -> int:
     """Draw the pictures again from results.csv."""
     path = Path(options.out, "results.csv")
-    if not path.is_file():
-        raise ValueError(f"`{path}` does not exist; run the sweep with --out {options.out} first.")
     frame = _read_table(path)
     measured = list(dict.fromkeys(frame["experiment"]))
     if strange := [name for name in options.only or [] if name not in measured]:
@@ -289,6 +306,8 @@ def _plot(options: argparse.Namespace) -> int:
 
 def _read_table(path: Path) -> pd.DataFrame:
     """Read results.csv, which must not have changed since the run wrote it."""
+    if not path.is_file():
+        raise ValueError(f"`{path}` does not exist; run the sweep with --out {path.parent} first.")
     content = path.read_bytes()
     if read_summary(path.with_name("summary.json")).get("results_sha256") != _digest(content):
         raise ValueError(
