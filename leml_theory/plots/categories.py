@@ -20,7 +20,7 @@ _DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0, "leml": -0.28}
 
 def draw_categories(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
     """Draw one column per world: measured, predicted, the smallest valid bound, refused bounds."""
-    names = list(dict.fromkeys(rows[panel.axis]))
+    names = rows.attrs.get(panel.axis) or list(dict.fromkeys(rows[panel.axis]))
     place = rows[panel.axis].map(names.index) + rows["ball"].map(_DODGE)
     rows = rows.assign(place=place.astype(float))
     margin = 0.35 if len(names) == 1 else 0.6

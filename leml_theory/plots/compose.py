@@ -13,6 +13,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.transforms import ScaledTranslation
 
 from leml_theory.plots.captions import caption
 from leml_theory.plots.categories import draw_categories, draw_outlier
@@ -31,6 +32,7 @@ Entries = dict[str, Any]
 _LEFT, _RIGHT, _TITLE, _MAIN, _GAP, _STRIP, _NAME = 0.82, 0.12, 0.5, 2.75, 0.12, 0.95, 0.52
 _LINE = 0.158  # a line of small text
 _LETTERS, _TITLE_LETTERS = 14.0, 9.5  # of small and of larger bold text that fit in an inch
+_ROOMY = 4.5  # inches of axes that need no smaller letters
 _ALONE = 5.9  # width of the axes of a single panel, whose legend stands beside it
 
 
@@ -41,7 +43,8 @@ class Style:
     width: float = 10.0
     final: float = 10.0
     columns: int = 3
-    texts: bool = True
+    title: bool = True
+    caption: bool = True
 
     def beside(self, columns: int) -> bool:
         """Whether the legend stands beside its panel."""
@@ -53,7 +56,11 @@ class Style:
 
 
 # A column has its caption in the paper; a slide has somebody who speaks.
-STYLES = {"page": Style(), "column": Style(4.0, 3.25, 1, False), "slide": Style(10.0, 13.33)}
+STYLES = {
+    "page": Style(),
+    "column": Style(4.0, 3.25, 1, False),
+    "slide": Style(10.0, 13.33, 3, True, False),
+}
 
 _KINDS = {
     "curves": draw_curves, "categories": draw_categories, "outlier": draw_outlier, "map": draw_map,
@@ -137,7 +144,9 @@ def draw_picture(
             for place in places:
                 place.entries = {}
         shared = _take_shared(places) if picture.shared_legend and len(places) > 1 else {}
-        footer = f"{caption(figure.axes)} {picture.remark}".strip() if title else ""
+        footer = (
+            f"{caption(figure.axes)} {picture.remark}".strip() if title and style.caption else ""
+        )
         _lay_out(figure, places, columns, (title, footer), shared, style)
         _scale(figure, style.final / style.width)
     return figure
@@ -221,6 +230,33 @@ def draw_panel(
         color="0.35",
         fontsize=8,
     )
+
+
+def add_legend(ax: Axes, width: float) -> None:
+    """Put a legend on axes of the caller's: inside where there is room, else a short one below."""
+    entries = _entries(ax)
+    if width >= _ROOMY:
+        ax.legend(
+            entries.values(), [textwrap.fill(label, int(_LETTERS * width)) for label in entries]
+        )
+        return
+    drawn = {label: handle for label, handle in entries.items() if not is_text(handle)}
+    most = int(0.6 * _LETTERS * width)
+    labels = [label if len(label) <= most else label.split(" (")[0][:most] for label in drawn]
+    below = ax.transAxes + ScaledTranslation(0, -0.36, ax.figure.dpi_scale_trans)
+    ax.legend(
+        drawn.values(), labels, loc="upper left", bbox_to_anchor=(-0.15, 0), bbox_transform=below,
+        ncols=2, borderaxespad=0, handlelength=1.8, columnspacing=0.8, labelspacing=0.2,
+    )  # fmt: skip
+
+
+def shrink_texts(ax: Axes, width: float) -> None:
+    """Make the letters of narrow axes smaller, and break a label that is longer than its axis."""
+    if width >= _ROOMY:
+        return
+    ax.set_ylabel(textwrap.fill(ax.get_ylabel(), 22))
+    for text in ax.findobj(Text):
+        text.set_fontsize(max(5.5, text.get_fontsize() * width / _ROOMY))
 
 
 def _take_shared(places: list[_Place]) -> Entries:

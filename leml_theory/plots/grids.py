@@ -214,7 +214,7 @@ class _View:
             return ends if len(means) > 1 else ""
         others = [c for c in (*self.facets, self.hue) if c and c != "ball"]
         parts = [part for _, part in rows.groupby(others)] if others else [rows]
-        parts = [part.drop_duplicates(self.x) for part in parts if part[self.x].nunique() > 1]
+        parts = [part.drop_duplicates(self.x) for part in parts if varies(part, self.x)]
         slopes = [log_log_slope(p[self.x], p["value"], p["stderr"]).slope for p in parts]
         ends = dict.fromkeys(signed(end) for end in (min(slopes), max(slopes))) if slopes else {}
         return " to ".join(ends)

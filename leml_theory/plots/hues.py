@@ -65,7 +65,8 @@ def draw_hues(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
 
 
 def _names(rows: pd.DataFrame, panel: Panel) -> list[str]:
-    return [str(value) for value in values_of(rows, panel.axis)]
+    """Return the categories across, those of other panels too."""
+    return list(map(str, rows.attrs.get(panel.axis) or values_of(rows, panel.axis)))
 
 
 def _draw_hue(

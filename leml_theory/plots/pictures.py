@@ -8,7 +8,14 @@ from matplotlib.figure import Figure
 
 from argument_checks import one_of
 from leml_theory.plots.catalogue import PICTURES, RISK_AGAINST_LABELS, RISK_AGAINST_N
-from leml_theory.plots.compose import STYLES, Picture, draw_panel, draw_picture
+from leml_theory.plots.compose import (
+    STYLES,
+    Picture,
+    add_legend,
+    draw_panel,
+    draw_picture,
+    shrink_texts,
+)
 from leml_theory.plots.panel import AXIS_NAMES, Panel, regimes, varies
 from leml_theory.plots.style import picture_style
 from leml_theory.plots.titles import derived_title, judged
@@ -102,7 +109,13 @@ def plot_risk_against_labels(frame: pd.DataFrame, *, style: str = "page") -> Fig
 
 
 def plot_series(
-    frame: pd.DataFrame, experiment: str, series: str, *, ax: Axes | None = None
+    frame: pd.DataFrame,
+    experiment: str,
+    series: str,
+    *,
+    ax: Axes | None = None,
+    title: bool = True,
+    legend: bool = True,
 ) -> Axes:
     """Draw one series of an experiment on axes of the caller's.
 
@@ -113,7 +126,10 @@ def plot_series(
     experiment, series : str
         As in the columns of the frame.
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Where to draw; by default on a new figure.  On narrow axes letters are smaller and the
+        legend shorter, so that `tight_layout` leaves room for the curves.
+    title, legend : bool
+        Whether to write them.
     """
     check_frame(frame, [experiment])
     picture = _picture(frame, experiment)
@@ -122,8 +138,13 @@ def plot_series(
     panel = known[series]
     with picture_style():
         target = Figure().add_subplot() if ax is None else ax
-        draw_panel(target, panel.rows(frame), panel, max(1, comparisons(frame)))
-        target.legend()
+        width = target.get_window_extent().width / target.figure.get_dpi()
+        draw_panel(target, panel.rows(frame), panel, max(1, comparisons(frame)), width=width)
+        if not title:
+            target.set_title("", loc="left")
+        if legend:
+            add_legend(target, width)
+        shrink_texts(target, width)
     return target
 
 
@@ -160,7 +181,7 @@ def draw(
     text = derived_title(picture.topic, *judged(frame, ids), picture.told)
     if above(frame[frame["experiment"].isin(ids)], n_tests).any():
         text = f"A VALID BOUND IS EXCEEDED: {text}"
-    shown = text if title and size.texts else ""
+    shown = text if title and size.title else ""
     return draw_picture(frame, picture, shown, n_tests, size, legend=legend)
 
 

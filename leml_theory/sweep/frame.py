@@ -37,10 +37,10 @@ Row = dict[str, Any]
 
 _FIRST = [
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s",
-    "observed", "skew", "P", "radius", "radius_factor", "rank", "draws", "looks", "precision", "value",
-    "stderr",
-    "certificate_gap", "predicted", "predicted_stderr", "prediction", "unpredicted", "signal",
-    "delta", "high_probability", "high_probability_name", "exceedances", "offset_stderr", "minimax",
+    "observed", "skew", "P", "radius", "radius_factor", "rank", "draws", "looks", "precision",
+    "value", "stderr", "certificate_gap", "predicted", "predicted_stderr", "prediction",
+    "unpredicted", "signal", "delta", "high_probability", "high_probability_name", "exceedances",
+    "offset_stderr", "minimax",
 ]  # fmt: skip
 _SCALES_WITH_RADIUS = (
     "value", "stderr", "predicted", "predicted_stderr", "radius", "high_probability",

@@ -113,7 +113,8 @@ def slope_table(summary: Summary) -> list[str]:
     ]
     rows = [
         [
-            _SIGN.get(row.verdict, ""), row.experiment, row.series, row.quantity, row.ball, row.axis,
+            _SIGN.get(row.verdict, ""), row.experiment, row.series, row.quantity, row.ball,
+            row.axis,
             f"{row.slope:+.4f}", f"{row.stderr:.4f}",
             "" if math.isnan(row.predicted) else f"{row.predicted:+.4f}",
             "" if math.isnan(row.asymptotic) else f"{row.asymptotic:+.2f}",
@@ -124,7 +125,10 @@ def slope_table(summary: Summary) -> list[str]:
     if not rows:
         return []
     first, *others = table_lines(heads, rows)
-    return [first, *(_painted(line, row.verdict) for line, row in zip(others, summary.slopes))]
+    return [
+        first,
+        *(_painted(line, row.verdict) for line, row in zip(others, summary.slopes, strict=True)),
+    ]
 
 
 def _painted(line: str, verdict: str) -> str:

@@ -27,7 +27,7 @@ _TEX = {"\\": r"\textbackslash{}", "%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#
 
 def result_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per measured value as text; what is the same in all rows is left out."""
-    kept = [name for name in _PLACE if name in frame and frame[name].nunique(dropna=False) > 1]
+    kept = [name for name in _PLACE if name in frame and len(frame[name].unique()) > 1]
     table = frame[kept].map(_short)
     best = [_best_bound(row) for _, row in frame.iterrows()]
     return table.assign(
@@ -51,7 +51,7 @@ def slope_frame(rows: Iterable[SlopeRow]) -> pd.DataFrame:
     table = pd.DataFrame([asdict(row) for row in rows])
     slopes = [f"{s:+.3f} ± {e:.3f}" for s, e in zip(table["slope"], table["stderr"], strict=True)]
     names = ["experiment", "series", "quantity", "ball", "axis"]
-    kept = [name for name in names if name == "ball" or table[name].nunique() > 1]
+    kept = [name for name in names if name == "ball" or len(set(table[name])) > 1]
     limits = {"predicted": "predicted", "asymptotic": "limit"}
     columns = {
         new: table[old].map(_short) for old, new in limits.items() if table[old].notna().any()
