@@ -35,7 +35,8 @@ def draw_categories(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) ->
     draw_violations(ax, rows, "place", n_tests)
     balls = {LOOKS[ball].name: _DODGE[ball] for ball in rows["ball"].unique()}
     ticks = balls if len(names) == 1 else _worlds(rows, names, panel.axis)
-    ax.set_xticks(list(ticks.values()), [broken(name) for name in ticks])
+    texts = [name if "\n" in name else broken(name) for name in ticks]
+    ax.set_xticks(list(ticks.values()), texts)
     ax.grid(visible=False, axis="x")
 
 

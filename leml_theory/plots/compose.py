@@ -241,13 +241,19 @@ def add_legend(ax: Axes, width: float) -> None:
         )
         return
     drawn = {label: handle for label, handle in entries.items() if not is_text(handle)}
-    most = int(0.6 * _LETTERS * width)
-    labels = [label if len(label) <= most else label.split(" (")[0][:most] for label in drawn]
+    labels = [_shortened(label, int(0.8 * _LETTERS * width)) for label in drawn]
     below = ax.transAxes + ScaledTranslation(0, -0.36, ax.figure.dpi_scale_trans)
     ax.legend(
         drawn.values(), labels, loc="upper left", bbox_to_anchor=(-0.15, 0), bbox_transform=below,
         ncols=2, borderaxespad=0, handlelength=1.8, columnspacing=0.8, labelspacing=0.2,
     )  # fmt: skip
+
+
+def _shortened(label: str, most: int) -> str:
+    """Return a label without what stands in brackets, after a ± or after a comma, if too long."""
+    for separator in (" (", " ±", ","):
+        label = label if len(label) <= most else label.split(separator)[0]
+    return label
 
 
 def shrink_texts(ax: Axes, width: float) -> None:
