@@ -16,6 +16,7 @@ from leml_theory.plots.pictures import check_frame, draw
 from leml_theory.plots.style import LOOKS
 from leml_theory.plots.titles import signed
 from leml_theory.sweep.experiments.custom import AXES, GRID
+from leml_theory.sweep.experiments.design import AGREES
 from leml_theory.sweep.frame import bounds_in
 from leml_theory.sweep.rates import log_log_slope
 
@@ -85,10 +86,8 @@ def plot_grid(
 
 
 def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with radii in units of the true Z's norm where there is one."""
-    factor = rows["radius_factor"].fillna(rows["radius"])
-    labels = rows["labels"].replace("worst planted", "planted")
-    return rows.assign(radius_factor=factor, labels=labels)
+    """Return the rows with worlds under the names that options have."""
+    return rows.assign(labels=rows["labels"].replace("worst planted", "planted"))
 
 
 def _column(rows: pd.DataFrame, axis: str) -> str:
@@ -97,7 +96,17 @@ def _column(rows: pd.DataFrame, axis: str) -> str:
         families = {str(skew).partition(":")[0] for skew in rows["skew"]}
         family = families.pop() if len(families) == 1 else ""
         return {"heavy": "P", "zipf": "P", "observed": "observed"}.get(family, "skew")
-    return {"radius": "radius_factor", "world": "labels"}.get(axis, axis)
+    if axis == "radius" and rows["radius_factor"].notna().any():
+        return "radius_factor"  # in units of the true Z's norm
+    return {"world": "labels"}.get(axis, axis)
+
+
+def _varying(rows: pd.DataFrame) -> list[str]:
+    """Return the columns of the axes that vary by themselves."""
+    columns = dict.fromkeys(_column(rows, axis) for axis in AXES)
+    if rows["skew"].astype(str).str.startswith("observed").any():
+        columns.pop("s")  # a random number of labels follows from the share observed
+    return [column for column in columns if varies(rows, column)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +126,10 @@ class _View:
             if axis:
                 one_of(axis, name, [*AXES, "ball"])
         wanted = {name: _column(rows, axis) if axis else "" for name, axis in asked.items()}
-        columns = dict.fromkeys(_column(rows, axis) for axis in AXES)
-        varying = [column for column in columns if varies(rows, column)]
-        numeric = [c for c in varying if pd.api.types.is_numeric_dtype(rows[c])]
+        varying = _varying(rows)
         taken = [wanted[name] for name in ("y", "hue", "panel")]
-        free = [column for column in numeric or varying if column not in taken]
-        longest = max(free or numeric or varying or ["n"], key=lambda c: rows[c].nunique())
+        free = [column for column in varying if column not in taken]
+        longest = max(free or varying or ["n"], key=lambda c: _merit(rows[c]))
         x = wanted["x"] if wanted["x"] in (*varying, "ball") else longest
         y = wanted["y"] if wanted["y"] in varying and wanted["y"] != x else ""
         hue = wanted["hue"] if wanted["hue"] in varying and wanted["hue"] != x else "ball"
@@ -202,22 +209,39 @@ class _View:
             (LOOKS[ball].name, self._say(part)) for ball, part in rows.groupby("ball", sort=False)
         ]
         said = "; ".join(f"{name} {text}" for name, text in found if text)
-        start = f"Slope in {self.x}: " if self.numeric else ""
+        start = f"Slope in {self.x}: " if self.numeric and said else ""
         return f"{start}{said}" if start else f"{said[:1].upper()}{said[1:]}"
 
     def _say(self, rows: pd.DataFrame) -> str:
         """Return the range of slopes of one ball, or the categories at its ends."""
         rows = rows[(rows["value"] > 0) & (rows["stderr"] > 0)]
         if not self.numeric:
-            means = np.log(rows["value"]).groupby(rows[self.x]).mean()
-            ends = f"smallest for {means.idxmin()}, largest for {means.idxmax()}"
-            return ends if len(means) > 1 else ""
+            return _ends(rows, self.x)
         others = [c for c in (*self.facets, self.hue) if c and c != "ball"]
         parts = [part for _, part in rows.groupby(others)] if others else [rows]
         parts = [part.drop_duplicates(self.x) for part in parts if varies(part, self.x)]
         slopes = [log_log_slope(p[self.x], p["value"], p["stderr"]).slope for p in parts]
         ends = dict.fromkeys(signed(end) for end in (min(slopes), max(slopes))) if slopes else {}
         return " to ".join(ends)
+
+
+def _ends(rows: pd.DataFrame, column: str) -> str:
+    """Return the categories of the smallest and largest values, if they differ by three errors."""
+    logs, errors = np.log(rows["value"]), (rows["stderr"] / rows["value"]) ** 2
+    by = rows[column]
+    means = logs.groupby(by).mean()
+    variances = errors.groupby(by).sum() / logs.groupby(by).count() ** 2
+    if len(means) < 2:
+        return ""
+    low, high = means.idxmin(), means.idxmax()
+    apart = means[high] - means[low] > AGREES * (variances[low] + variances[high]) ** 0.5
+    return f"smallest for {low}, largest for {high}" if apart else "the same within its errors"
+
+
+def _merit(values: pd.Series) -> tuple[bool, int, bool]:
+    """Return how well an axis stands across: three numbers make a curve, else the longest."""
+    numeric, size = pd.api.types.is_numeric_dtype(values), values.nunique()
+    return numeric and size > 2, size, numeric
 
 
 def _facet(column: str, value: object) -> str:

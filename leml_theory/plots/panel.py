@@ -26,7 +26,7 @@ _OTHER_NAMES = {
     "law": "law of the features",
     "labels": "label model",
     "loss": "loss",
-    "skew": "which labels are seen",
+    "skew": "pattern of labels seen",
     "ball": "method",
     "series": "",
     "predicted": "predicted excess risk (loss units)",

@@ -134,7 +134,7 @@ def test_patterns_of_several_families_are_categories(tmp_path):
     assert run(*few, *skews, "--out", tmp_path / "out") == 0
     mixed = pd.read_csv(tmp_path / "out" / "results.csv")
     figure = plot_grid(mixed)
-    assert figure.axes[0].get_xlabel() == "which labels are seen"
+    assert figure.axes[0].get_xlabel() == "pattern of labels seen"
     assert not joined(figure.axes[0])
     family = mixed.assign(skew=mixed["skew"].replace({"uniform": "zipf:0", "heavy:0.5": "zipf:2"}))
     assert plot_grid(family).axes[0].get_xlabel().startswith("probability P")
@@ -158,7 +158,11 @@ def test_titles_say_what_is_seen(frame):
     title = plot_grid(frame, x="n", panel="world").texts[0].get_text().replace("\n", " ")
     assert title.startswith("Excess risk against number of points n (loss squared)")
     assert "Slope in n: trace" in title
-    assert "smallest for" in plot_grid(frame, x="world").texts[0].get_text()
+    clear = frame.assign(value=frame["value"].where(frame["labels"] != "shared", 1e-3), stderr=1e-5)
+    title = plot_grid(clear, x="world").texts[0].get_text().replace("\n", " ")
+    assert "Trace smallest for shared, largest for rank-1" in title
+    vague = frame.assign(stderr=10 * frame["value"])
+    assert "the same within its errors" in plot_grid(vague, x="world").texts[0].get_text()
 
 
 def test_every_quantity_has_a_picture_of_its_own(folder, frame):
