@@ -171,7 +171,7 @@ def _scale(figure: Figure, factor: float) -> None:
         return
     figure.set_size_inches(*(factor * figure.get_size_inches()))
     for text in figure.findobj(Text):
-        text.set_fontsize(factor * text.get_fontsize())
+        text.set_fontsize(factor * float(text.get_fontsize()))
     for line in figure.findobj(Line2D):
         line.set(
             linewidth=factor * line.get_linewidth(),
@@ -262,7 +262,7 @@ def shrink_texts(ax: Axes, width: float) -> None:
         return
     ax.set_ylabel(textwrap.fill(ax.get_ylabel(), 22))
     for text in ax.findobj(Text):
-        text.set_fontsize(max(5.5, text.get_fontsize() * width / _ROOMY))
+        text.set_fontsize(max(5.5, float(text.get_fontsize()) * width / _ROOMY))
 
 
 def _take_shared(places: list[_Place]) -> Entries:

@@ -129,7 +129,7 @@ class _View:
         varying = _varying(rows)
         taken = [wanted[name] for name in ("y", "hue", "panel")]
         free = [column for column in varying if column not in taken]
-        longest = max(free or varying or ["n"], key=lambda c: _merit(rows[c]))
+        longest = max(free or varying or ["n"], key=lambda c: _merit(rows, c))
         x = wanted["x"] if wanted["x"] in (*varying, "ball") else longest
         y = wanted["y"] if wanted["y"] in varying and wanted["y"] != x else ""
         hue = wanted["hue"] if wanted["hue"] in varying and wanted["hue"] != x else "ball"
@@ -206,7 +206,8 @@ class _View:
                 f"Frobenius ball: {ratios.min():.3g} to {ratios.max():.3g} times the trace ball's"
             )
         found = [
-            (LOOKS[ball].name, self._say(part)) for ball, part in rows.groupby("ball", sort=False)
+            (LOOKS[str(ball)].name, self._say(part))
+            for ball, part in rows.groupby("ball", sort=False)
         ]
         said = "; ".join(f"{name} {text}" for name, text in found if text)
         start = f"Slope in {self.x}: " if self.numeric and said else ""
@@ -238,9 +239,9 @@ def _ends(rows: pd.DataFrame, column: str) -> str:
     return f"smallest for {low}, largest for {high}" if apart else "the same within its errors"
 
 
-def _merit(values: pd.Series) -> tuple[bool, int, bool]:
+def _merit(rows: pd.DataFrame, column: str) -> tuple[bool, int, bool]:
     """Return how well an axis stands across: three numbers make a curve, else the longest."""
-    numeric, size = pd.api.types.is_numeric_dtype(values), values.nunique()
+    numeric, size = pd.api.types.is_numeric_dtype(rows[column]), rows[column].nunique()
     return numeric and size > 2, size, numeric
 
 

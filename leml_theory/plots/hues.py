@@ -13,7 +13,13 @@ from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 
 from leml_theory.plots.categories import broken
-from leml_theory.plots.curves import ERRORS, draw_prediction, draw_violations, slope_text
+from leml_theory.plots.curves import (
+    ERRORS,
+    draw_prediction,
+    draw_violations,
+    slope_text,
+    text_entry,
+)
 from leml_theory.plots.panel import Panel, numbers
 from leml_theory.plots.ticks import label_logs, label_values, number
 from leml_theory.plots.validity import best_valid
@@ -55,6 +61,8 @@ def draw_hues(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
         points = points.assign(place=x.astype(float))
         _draw_hue(ax, points, colour, _MARKERS[i % len(_MARKERS)], label, joined=not categories)
         draw_violations(ax, points, "place", n_tests)
+    if unbounded := [named(panel.hue, hue) for hue in hues if not _bounded(rows, panel, hue)]:
+        text_entry(ax, f"no valid bound: {', '.join(unbounded)}")
     if categories:
         ax.set_xticks(range(len(categories)), [broken(name) for name in categories])
         ax.set_xlim(-0.6, len(categories) - 0.4)
@@ -62,6 +70,12 @@ def draw_hues(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
         label_logs(ax, "x")
     else:
         label_values(ax, values_of(rows, panel.axis), 8)
+
+
+def _bounded(rows: pd.DataFrame, panel: Panel, hue: Any) -> bool:
+    """Return whether a bound is valid at a point of this colour."""
+    own = rows[rows[panel.hue] == hue]
+    return own.empty or bool(np.isfinite(best_valid(own)).any())
 
 
 def _names(rows: pd.DataFrame, panel: Panel) -> list[str]:
@@ -133,7 +147,8 @@ def _write_numbers(ax: Axes, found: Any, norm: LogNorm, size: float) -> None:
 def _label_fields(ax: Axes, across: Sequence[Any], up: Sequence[Any]) -> None:
     """Put the values of both axes beside the middles of the fields."""
     ax.set_xticks(np.arange(len(across)) + 0.5, [broken(value_text(value)) for value in across])
-    turned = {"rotation": 90, "va": "center"} if isinstance(up[0], str) else {}
-    ax.set_yticks(np.arange(len(up)) + 0.5, [value_text(value) for value in up], **turned)
+    ax.set_yticks(np.arange(len(up)) + 0.5, [value_text(value) for value in up])
+    if isinstance(up[0], str):
+        ax.set_yticks(ax.get_yticks(), ax.get_yticklabels(), rotation=90, va="center")
     ax.tick_params(length=0)
     ax.grid(visible=False)

@@ -212,9 +212,9 @@ def setting(rows: pd.DataFrame, axis: str) -> str:
     fixed = {name: int(found[0]) for name, found in sizes.items() if found.size == 1}
     if "d" in fixed and fixed.get("d") == fixed.get("L"):
         fixed = {"d = L": fixed["d"], **{k: v for k, v in fixed.items() if k == "n"}}
-    ranks = rows.loc[rows["ball"] == "leml", "rank"].unique() if "rank" in rows else []
+    ranks = set(rows.loc[rows["ball"] == "leml", "rank"]) if "rank" in rows else set()
     if len(ranks) == 1 and axis != "rank":
-        fixed["k"] = int(ranks[0])
+        fixed["k"] = int(ranks.pop())
     laws = rows["law"].unique()
     words = [LAW_NAMES.get(str(law), str(law)) for law in laws] if laws.size == 1 else []
     return ", ".join([*words, *(f"{name} = {_count(value)}" for name, value in fixed.items())])

@@ -180,20 +180,20 @@ def _pilot(
     """Measure cells of the same kind, small ones first, until the time is used up."""
     last = max(cells, key=lambda cell: _features(cell.parameters, 1.0)[-1])
     start, before = clock(), None
-    for i, (n, size) in enumerate([_SIZES[0], *_SIZES]):  # the first one loads and compiles
+    for n, size in _SIZES:
         parameters = _shrunk(last.parameters, n, size)
-        if i > 1 and parameters == before:
+        if parameters == before or (before and clock() - start > seconds / 3):
             continue
-        before, begun = parameters, clock()
-        rows = list(measure(Cell(last.kind, parameters, last.seed)))
-        if i:
-            learnt.add(parameters, _DRAWS, clock() - begun)
-            spreads = [r["stderr"] * _DRAWS**0.5 / abs(r["value"]) for r in rows if r.get("value")]
-            learnt.spread = max(0.1, float(np.median(spreads))) if spreads else 0.5
-        if clock() - start > seconds / 3:
-            break
-    if not learnt.seconds:  # the very first took all the time
-        learnt.add(parameters, _DRAWS, clock() - begun)
+        before, times = parameters, []
+        for _ in range(2):  # what is new to this process is compiled the first time
+            begun = clock()
+            rows = list(measure(Cell(last.kind, parameters, last.seed)))
+            times.append(clock() - begun)
+            if times[0] > seconds:
+                break
+        learnt.add(parameters, _DRAWS, min(times))
+        spreads = [r["stderr"] * _DRAWS**0.5 / abs(r["value"]) for r in rows if r.get("value")]
+        learnt.spread = max(0.1, float(np.median(spreads))) if spreads else 0.5
 
 
 def _shrunk(parameters: dict[str, Any], n: int, size: int) -> dict[str, Any]:
@@ -209,8 +209,9 @@ def _draws(cell: Cell, learnt: _Learnt) -> float:
     first = int(cell.parameters.get("draws", 1))
     if "precision" not in cell.parameters:
         return first
-    needed = (learnt.spread / cell.parameters["precision"]) ** 2
-    return next((first * 2**k for k in range(LOOKS) if first * 2**k >= needed), first * 2**LOOKS)
+    needed = (learnt.spread / float(cell.parameters["precision"])) ** 2
+    sizes = [first * 2**look for look in range(LOOKS)]
+    return float(next((size for size in sizes if size >= needed), sizes[-1]))
 
 
 def _features(parameters: Mapping[str, Any], draws: float) -> list[float]:

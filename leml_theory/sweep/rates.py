@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -128,7 +127,7 @@ def family_t(n_tests: int, draws: int, level: float = LEVEL) -> float:
     return float(student.isf(share, draws - 1))
 
 
-def looks(row: Mapping[str, Any]) -> int:
+def looks(row: Any) -> int:
     """Return how often a row could have stopped drawing: tests are divided among these looks."""
     number = row.get("looks")
     return 1 if number is None or math.isnan(number) else int(number)

@@ -68,7 +68,7 @@ def imprecise(frame: pd.DataFrame) -> list[str]:
     missed = reached > rows["precision"]
     if not missed.any():
         return [f"All standard errors are within {rows['precision'].iloc[0]:.3g} of the values."]
-    worst = rows.loc[reached.idxmax()]
+    worst = rows.iloc[int(reached.to_numpy().argmax())]
     return [
         f"{int(missed.sum())} of {len(rows)} values did not reach the precision with the most draws"
         f" allowed; the worst has {reached.max():.2g} at n = {worst['n']}, {worst['ball']}."
@@ -93,14 +93,16 @@ def _short(value: Any) -> str:
 
 
 def _text(table: pd.DataFrame, caption: str) -> str:
-    return "\n".join([f"{caption}:", *table_lines(list(table), table.to_numpy(str).tolist())])
+    return "\n".join(
+        [f"{caption}:", *table_lines(list(map(str, table)), table.to_numpy(str).tolist())]
+    )
 
 
 def _latex(table: pd.DataFrame, caption: str) -> str:
     """Return a table for LaTeX with the package booktabs."""
     rows = [[_escaped(text) for text in row] for row in table.to_numpy(str)]
     lines = [" & ".join(row) + r" \\" for row in rows]
-    head = " & ".join(map(_escaped, table)) + r" \\"
+    head = " & ".join(_escaped(str(name)) for name in table) + r" \\"
     return "\n".join(
         [
             r"\begin{table}",
@@ -119,7 +121,11 @@ def _escaped(text: str) -> str:
 
 
 def _markdown(table: pd.DataFrame, caption: str) -> str:
-    rows: list[Sequence[str]] = [list(table), ["---"] * table.shape[1], *table.to_numpy(str)]
+    rows: list[Sequence[str]] = [
+        list(map(str, table)),
+        ["---"] * table.shape[1],
+        *table.to_numpy(str),
+    ]
     lines = (" | ".join(text.replace("|", r"\|") for text in row) for row in rows)
     return "\n".join([f"**{caption}**", "", *(f"| {line} |" for line in lines)])
 
