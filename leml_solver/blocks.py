@@ -420,21 +420,29 @@ class FolderSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemorySource:
-    """Blocks in the memory of this process."""
+    """Blocks in the memory of this process; `first` of `count` are elsewhere."""
 
     problems: list[Problem]
     full: bool
     dtype: str
+    first: int = 0
+    count: int = 0
 
     def __len__(self) -> int:
         return len(self.problems)
+
+    def part(self, number: int) -> MemorySource:
+        """Return a source of one block, to be sent; nothing that was computed goes with it."""
+        whole = self.problems[number]
+        alone = Problem(whole.loss, whole.features, whole.labels, whole.labels_per_point)
+        return MemorySource([alone], self.full, self.dtype, number, len(self))
 
     def load(self, number: int, scratch: Path | None = None) -> Block:
         """Return a block ready for passes."""
         part = self.problems[number]
         labels = part.labels if self.full else labels_with_missing(part.labels)
-        place = {"scratch": scratch, "number": number, "count": len(self)}
-        return Block(part.matrix, labels, part.loss, self.dtype, **place)
+        place, count = self.first + number, self.count or len(self)
+        return Block(part.matrix, labels, part.loss, self.dtype, scratch, (), place, count)
 
     def sizes(self) -> list[int]:
         """Return the number of nonzeros of each block."""
