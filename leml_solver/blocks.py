@@ -213,7 +213,7 @@ def write_blocks(
     aside = Path(tempfile.mkdtemp(dir=target.absolute().parent, prefix=f".{target.name}."))
     try:
         writer = _Writer(aside, dtype)
-        for data in _cut(datasets, positive_integer(nonzeros, "nonzeros")):
+        for data in cut_rows(datasets, positive_integer(nonzeros, "nonzeros")):
             writer.add(data)
         writer.finish()
         aside.chmod(0o755)
@@ -299,7 +299,7 @@ def _checksum(array: NDArray[Any]) -> int:
     return zlib.crc32(flat.view(np.uint8).data if flat.size else b"")
 
 
-def _cut(datasets: Iterable[Dataset], nonzeros: int) -> Iterator[Dataset]:
+def cut_rows(datasets: Iterable[Dataset], nonzeros: int) -> Iterator[Dataset]:
     """Join small data sets and cut large ones into blocks of about so many nonzeros."""
     waiting: list[Dataset] = []
     size = 0
@@ -308,10 +308,33 @@ def _cut(datasets: Iterable[Dataset], nonzeros: int) -> Iterator[Dataset]:
             waiting.append(part)
             size += part.X.nnz
             if size >= nonzeros:
-                yield _joined(waiting)
+                yield joined(waiting)
                 waiting, size = [], 0
     if waiting:
-        yield _joined(waiting)
+        yield joined(waiting)
+
+
+def known_counts(blocks: BlockFolder | Sequence[Dataset]) -> NDArray[np.int64]:
+    """Return the number of known entries of each label."""
+    if isinstance(blocks, BlockFolder):
+        parts = [blocks.matrices(b, check=False)[1:] for b in range(len(blocks.blocks))]
+    else:
+        parts = [(data.Y, data.missing) for data in blocks]
+    full = [np.full(Y.shape[1], Y.shape[0], dtype=np.int64) for Y, _ in parts]
+    hidden = [0 if missing is None else missing.sum(axis=0) for _, missing in parts]
+    return np.asarray(sum(full) - sum(hidden))
+
+
+def sampled(blocks: BlockFolder | Sequence[Dataset], most: int = 500) -> Dataset:
+    """Return some rows, drawn by a fixed seed; one block at a time is in memory."""
+    folder = isinstance(blocks, BlockFolder)
+    count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
+    found, rng = [], np.random.default_rng(0)
+    for number in range(count):
+        data = blocks.dataset(number) if folder else blocks[number]  # type: ignore[index,union-attr]
+        size = min(data.X.shape[0], -(-most // count))
+        found.append(data.rows(np.sort(rng.choice(data.X.shape[0], size, replace=False))))
+    return joined(found)
 
 
 def _pieces(data: Dataset, nonzeros: int) -> Iterator[Dataset]:
@@ -328,7 +351,7 @@ def _pieces(data: Dataset, nonzeros: int) -> Iterator[Dataset]:
             yield data.rows(np.arange(start, stop))
 
 
-def _joined(parts: list[Dataset]) -> Dataset:
+def joined(parts: list[Dataset]) -> Dataset:
     """Return the rows of several data sets in one."""
     first, missing = parts[0], None
     if len(parts) == 1:

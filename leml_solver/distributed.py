@@ -131,7 +131,7 @@ def connected(address: str) -> Iterator[Client]:
             yield client
         return
     number = positive_integer(int(local[1]), "local:N")
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
     with LocalCluster(n_workers=number, **options) as cluster, Client(cluster) as client:
         yield client
 
@@ -143,7 +143,6 @@ class ClusterPasses:
         self.client, self.source = client, source
         self._tokens, self._name = count(), f"leml-{uuid4().hex[:8]}"
         self.blocks: list[Future[Block] | None] = [None] * len(source)
-        self.bytes_sent = 0
         self._find_workers()
         self._check_code()
 
@@ -242,7 +241,6 @@ class ClusterPasses:
     def _there(self, sent: Sent) -> Any:
         """Return the future of an array that all workers have."""
         if sent.where is None:
-            self.bytes_sent += sent.array.nbytes
             sent.where = self.client.scatter(sent.array, broadcast=True, hash=False)
         return sent.where
 

@@ -1,7 +1,7 @@
 """A pass over all blocks: what each block gives, added up in an order that nothing changes.
 
-The sum is a binary tree over the numbers of the blocks. Which thread or worker computes a block, and
-how many of them there are, leaves every bit as it is.
+The sum is a binary tree over the numbers of the blocks. Which thread or worker computes a block,
+and how many of them there are, leaves every bit as it is.
 """
 
 from __future__ import annotations
