@@ -111,22 +111,24 @@ def _on_cluster(folder, address, arguments, options):
         client.scatter = counted
         fit = fit_factors(client, folder, **arguments, options=options)
         between = _received(client) - before
-    return fit, {"broadcast": sent[0], "between_workers": between}
+    return fit, {"broadcast": sent[0], "sent_by_workers": between}
 
 
 def _received(client):
-    """Return the bytes that workers have got from each other."""
-    found = client.run(lambda dask_worker: dask_worker.transfer_incoming_bytes_total)
+    """Return the bytes that workers have sent, to each other and to the client."""
+    found = client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total)
     return sum(found.values())
 
 
 def formula(shape, workers, iterations, steps=4):
     """Return the bytes that docs/scale.md predicts for a squared loss with full labels."""
-    size, d, L, k = 4, shape.d, shape.L, shape.rank
-    one = {"broadcast": workers * ((steps + 1) * d + L) * k, "between_workers": (workers - 1)}
-    one["between_workers"] *= (steps * d + L) * k
-    start = {"broadcast": workers * d * k, "between_workers": (workers - 1) * L * k}
-    return {name: size * (iterations * one[name] + start[name]) for name in one}
+    d, L, k, p = shape.d, shape.L, shape.rank, workers
+    down, up = ((steps + 1) * d + L) * k, (steps * d + L) * k
+    first = d * k, L * k  # the objective at the start
+    return {
+        "broadcast": 4 * p * (iterations * down + first[0]),
+        "sent_by_workers": 4 * p * (iterations * up + first[1]),
+    }
 
 
 def run_child(kind, folder, shape, iterations=5, **more):

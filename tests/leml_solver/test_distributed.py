@@ -49,8 +49,11 @@ def test_a_cluster_gives_the_bits_of_one_process(client, loss, hidden, tmp_path)
     arguments = {"rank": 3, "penalty": 0.5, "loss": loss, "options": OPTIONS}
     alone = fit_blocks(tmp_path / "b", **arguments)
     assert same(alone, cluster.fit_factors(client, tmp_path / "b", **arguments))
-    if not hidden:  # sent by the client, on all workers and on one
-        assert same(alone, cluster.fit_factors(client, pairs(X, Y, missing), **arguments))
+    if not hidden:  # sent by the client
+        blocks = pairs(X, Y, missing)
+        assert same(
+            fit_blocks(blocks, **arguments), cluster.fit_factors(client, blocks, **arguments)
+        )
 
 
 def test_the_estimator_and_the_best_labels(client):
@@ -123,9 +126,9 @@ def campaign(client, tmp_path, kills):
     X, Y, missing = data()
     folder(tmp_path / "b", X, Y, missing)
     arguments = {"rank": 3, "penalty": 0.5, "options": replace(OPTIONS, certify=False)}
-    alone = fit_blocks(tmp_path / "b", **arguments)
     done = 0
     for seed, blocks in enumerate((tmp_path / "b", pairs(X, Y, missing))):
+        alone = fit_blocks(blocks, **arguments)
         fits, killed = with_kills(client, blocks, kills, seed, **arguments)
         assert all(same(alone, fit) for fit in fits)
         done += killed
