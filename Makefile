@@ -3,7 +3,7 @@
 # make test-long  the tests that take minutes: all mutants of the solver, long fuzzes
 # make course     the assignments: student and solution notebooks, graders; SEMESTER=2027 for other data
 # make theory     docs/theory.md and the pages that continue it, as results/theory.pdf
-# make bench      benchmarks, AREA=erm, solver, methods, defaults or certificate
+# make bench      benchmarks, AREA=erm, solver, methods, defaults, certificate or scale
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv

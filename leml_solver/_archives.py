@@ -7,15 +7,17 @@ import math
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safe_files import written_aside
 
-__all__ = ["ArchiveError", "read_arrays", "write_arrays"]
+__all__ = ["ArchiveError", "open_members", "read_arrays", "write_arrays"]
 
 MAX_BYTES = 16 * 2**30  # that all arrays of a file may take
 MAX_MEMBERS = 64
@@ -52,7 +54,7 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]
 
 
 def read_arrays(
-    path: str | os.PathLike[str], *, compressed: bool = True
+    path: str | os.PathLike[str], *, compressed: bool = True, without: Container[str] = ()
 ) -> dict[str, NDArray[Any]]:
     """Read plain arrays; nothing in the file is executed and no path in it is followed.
 
@@ -62,6 +64,8 @@ def read_arrays(
         An npz file.
     compressed : bool
         Whether compressed members are allowed. Without them no file can expand.
+    without : collection of str
+        Arrays that are not read, however large they are.
 
     Raises
     ------
@@ -74,13 +78,32 @@ def read_arrays(
         size = os.fstat(file.fileno()).st_size
         try:
             with zipfile.ZipFile(file) as archive:
-                members = _members(archive)
+                members = {n: m for n, m in _members(archive).items() if n not in without}
                 _check_sizes(members, size, compressed=compressed)
                 return {name: _read_member(archive, info) for name, info in members.items()}
         except ArchiveError as error:
             raise ArchiveError(f"{path}: {error}") from error
         except _DAMAGE as error:
             raise ArchiveError(f"{path}: not a sound npz file ({error}); make it again.") from error
+
+
+@contextmanager
+def open_members(
+    path: str | os.PathLike[str], names: Iterable[str]
+) -> Iterator[dict[str, Callable[[int], NDArray[Any]]]]:
+    """Open some vectors of a file: each is a function that returns its next numbers."""
+    with zipfile.ZipFile(path) as archive, ExitStack() as stack:
+        members, found = _members(archive), {}
+        for name in names:
+            if name not in members:
+                raise ArchiveError(f"expected an array {name}.")
+            member = stack.enter_context(archive.open(members[name]))
+            shape, dtype, start = _array_header(archive.open(members[name]).read(_HEADER_BYTES))
+            if dtype.hasobject or dtype.fields is not None or len(shape) != 1:
+                raise ArchiveError(f"{name} must be a vector of numbers, got {dtype} {shape}.")
+            member.read(start)
+            found[name] = partial(_next_numbers, name, member, dtype)
+        yield found
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
@@ -124,6 +147,14 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any
         )
     with archive.open(info) as member:
         return np.lib.format.read_array(member, allow_pickle=False, max_header_size=_HEADER_BYTES)
+
+
+def _next_numbers(name: str, member: IO[bytes], dtype: np.dtype[Any], n: int) -> NDArray[Any]:
+    """Return the next n numbers of a member."""
+    found = np.frombuffer(bytearray(member.read(n * dtype.itemsize)), dtype=dtype)
+    if found.size != n:
+        raise ArchiveError(f"{name} is shorter than its row ends say.")
+    return found
 
 
 def _array_header(prefix: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:

@@ -241,7 +241,7 @@ def _options(options: AlternatingOptions) -> dict[str, Any]:
     return {
         name: _scalar(value)
         for name, value in fields.items()
-        if isinstance(value, bool | int | float | str)
+        if isinstance(value, bool | int | float | str) and name != "checkpoint"
     }
 
 

@@ -10,7 +10,7 @@ from leml_solver.readers.lines import Notes, ReadError, text_lines
 
 __all__ = ["FORMATS", "ReadOptions", "detect_format"]
 
-FORMATS = ("svmlight", "extreme", "arff", "npz")
+FORMATS = ("svmlight", "extreme", "arff", "npz", "blocks")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,9 +51,11 @@ class ReadOptions:
 def detect_format(path: str | os.PathLike[str]) -> str:
     """Return which of `FORMATS` a file has, from its first bytes and its first line.
 
-    A zip archive is npz; a line that begins with ``@`` or ``%`` is ARFF; three whole numbers alone
-    are the Extreme Classification format; anything else is svmlight.
+    A folder is blocks; a zip archive is npz; a line that begins with ``@`` or ``%`` is ARFF; three
+    whole numbers alone are the Extreme Classification format; anything else is svmlight.
     """
+    if os.path.isdir(path):
+        return "blocks"
     notes = Notes(os.fspath(path), strict=False)
     for _, line in text_lines(path, notes):
         if line.startswith(b"PK\x03\x04"):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leml_solver._archives import ArchiveError, read_arrays
+from leml_solver._archives import ArchiveError, open_members, read_arrays
 from leml_solver.readers.dataset import LABEL_DTYPE, Dataset
 from leml_solver.readers.lines import ReadError
 
-__all__ = ["read_npz"]
+__all__ = ["npz_blocks", "read_npz"]
 
 Arrays = dict[str, NDArray[Any]]
 _PARTS = ("data", "indices", "indptr", "shape")
@@ -36,6 +37,58 @@ def read_npz(path: str) -> Dataset:
         raise ReadError(str(error)) from error
     except (ValueError, TypeError, OverflowError, IndexError) as error:
         raise ReadError(f"{path}: {error}") from error
+
+
+def npz_blocks(path: str, rows_named: str | None, rows: int) -> Iterator[Dataset]:
+    """Read the CSR parts of a file some rows at a time; of it only row ends are in memory.
+
+    A dense X or Y is read as a whole. With `rows_named`, only rows with these numbers are given, in
+    the order of the file.
+    """
+    small = tuple(f"{name}_{part}" for name in "XY" for part in ("data", "indices"))
+    try:
+        arrays = read_arrays(path, without=small)
+        if "X" in arrays or "Y" in arrays:
+            whole = read_npz(path)
+            yield whole.rows(_chosen(whole.splits, rows_named, whole.X.shape[0]))
+            return
+        with open_members(path, small) as members:
+            yield from _streamed(arrays, members, rows_named, rows)
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    except (ArchiveError, ValueError, TypeError, OverflowError, IndexError, KeyError) as error:
+        raise ReadError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
+
+
+def _streamed(arrays: Arrays, members: Any, rows_named: str | None, rows: int) -> Iterator[Dataset]:
+    """Yield the rows of two CSR matrices whose long parts are read on and on."""
+    ends = {name: arrays[f"{name}_indptr"].astype(np.int64) for name in "XY"}
+    n = ends["X"].size - 1
+    kept = _chosen(_splits(arrays, n), rows_named, n)
+    for start in range(0, n, rows):
+        part, stop = dict(arrays), min(start + rows, n)
+        for name in "XY":
+            own = ends[name][start : stop + 1]
+            if own.size != stop - start + 1 or np.any(np.diff(own) < 0):
+                raise ValueError(f"{name}_indptr must be {n + 1} numbers that do not decrease.")
+            for long in ("data", "indices"):
+                part[f"{name}_{long}"] = members[f"{name}_{long}"](int(own[-1] - own[0]))
+            part[f"{name}_indptr"] = own - own[0]
+            part[f"{name}_shape"] = np.array([stop - start, arrays[f"{name}_shape"][1]])
+        there = {key: value for key, value in part.items() if not key.endswith("_idx")}
+        data = _dataset(_matrix(there, "X"), _matrix(there, "Y"), there)
+        chosen = kept[(kept >= start) & (kept < stop)] - start
+        if chosen.size:
+            yield data.rows(chosen)
+
+
+def _chosen(splits: Arrays, name: str | None, n: int) -> NDArray[np.int64]:
+    """Return the row numbers of a name, in order; all rows for None."""
+    if name is None:
+        return np.arange(n)
+    if name not in splits:
+        raise ValueError(f"has no rows {name}; there are {', '.join(sorted(splits)) or 'none'}.")
+    return np.unique(splits[name])
 
 
 def _matrix(arrays: Arrays, name: str) -> Any:

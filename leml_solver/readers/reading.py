@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from leml_solver.readers.dataset import Dataset, Row, RowBuffer
 from leml_solver.readers.formats import ReadOptions, detect_format
 from leml_solver.readers.lines import Notes, ReadError, text_lines
 from leml_solver.readers.mulan_labels import label_positions
-from leml_solver.readers.npz import read_npz
+from leml_solver.readers.npz import npz_blocks, read_npz
 from leml_solver.readers.pairs import PairParser, extreme_header, extreme_rows, svmlight_rows
 
 __all__ = ["read", "read_blocks"]
@@ -47,6 +47,10 @@ def read(path: str | os.PathLike[str], options: ReadOptions | None = None) -> Da
     name, options = os.fspath(path), options or ReadOptions()
     if (options.format or detect_format(name)) == "npz":
         return _read_npz(name, options)
+    if (options.format or detect_format(name)) == "blocks":
+        from leml_solver.blocks import joined
+
+        return joined(list(_folder_blocks(name, options)))
     (whole,) = _blocks(name, options, None)
     return whole
 
@@ -65,8 +69,45 @@ def read_blocks(
         raise ReadError(f"{name}: pass n_features; blocks of svmlight rows do not show it.")
     if kind == "npz":
         yield from _cut(_read_npz(name, options), rows)
+    elif kind == "blocks":
+        yield from _folder_blocks(name, options)
     else:
         yield from _blocks(name, options, rows)
+
+
+def stream(
+    path: str, options: ReadOptions, *, rows_named: str | None = None, rows: int = 4096
+) -> Iterator[Dataset]:
+    """Read a file in blocks, npz files too, perhaps only the rows whose numbers an npz file has."""
+    if (options.format or detect_format(path)) != "npz":
+        if rows_named is not None:
+            raise ReadError(f"{path}: only an npz file has row numbers such as {rows_named}.")
+        yield from read_blocks(path, options, rows=rows)
+        return
+    for block in npz_blocks(path, rows_named, rows):
+        _check_widths((block.X.shape[1], block.Y.shape[1]), options, path)
+        yield block
+
+
+def with_widths(path: str, options: ReadOptions) -> ReadOptions:
+    """Return options with the widths of an svmlight file, read once to find those not given."""
+    given = options.n_features, options.n_labels
+    if None not in given or (options.format or detect_format(path)) != "svmlight":
+        return options
+    d, L = 0, 0
+    for row in _source(path, options, Notes(path, options.strict)).rows:
+        d, L = max(d, 1 + max(row.features, default=-1)), max(L, 1 + max(row.labels, default=-1))
+    return replace(options, n_features=given[0] or max(d, 1), n_labels=given[1] or max(L, 1))
+
+
+def _folder_blocks(path: str, options: ReadOptions) -> Iterator[Dataset]:
+    """Yield the blocks of a folder."""
+    from leml_solver.blocks import BlockFolder
+
+    folder = BlockFolder.open(path)
+    _check_widths((folder.n_features, folder.n_labels), options, path)
+    for number in range(len(folder.blocks)):
+        yield folder.dataset(number)
 
 
 def _read_npz(path: str, options: ReadOptions) -> Dataset:
