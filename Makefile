@@ -48,7 +48,7 @@ $(DOCS_READY): $(READY)
 	@touch $@
 
 docs: $(DOCS_READY)
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs 2 docs results/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs results/docs
 	@echo "The site is results/docs/index.html."
 
 theory: $(READY)

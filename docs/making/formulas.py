@@ -1,16 +1,24 @@
 """Formulas of docstrings as MathML, which browsers draw themselves: no script, no other host."""
 
+from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
 
+def mathml(text, *, as_block=False):
+    """Return a formula as MathML."""
+    return tex2mathml(text.replace(r"\dots", r"\ldots"), as_block=as_block)
+
+
 def inline(self, node):
-    """Write a formula in a line."""
-    self.body.append(tex2mathml(node.astext()))
+    """Write a formula in a line, and no end of it: nothing is left to visit."""
+    self.body.append(mathml(node.astext()))
+    raise nodes.SkipNode
 
 
 def block(self, node):
     """Write a formula on a line of its own."""
-    self.body.append(tex2mathml(node.astext(), as_block=True))
+    self.body.append(mathml(node.astext(), as_block=True))
+    raise nodes.SkipNode
 
 
 def nothing(self, node):

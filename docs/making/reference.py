@@ -146,8 +146,10 @@ def _comment(value, module, name):
             return escaped(words[:1].upper() + words[1:].rstrip(".") + ".")
     if typing.get_origin(value) is not None:
         return f"Short for ``{re.sub(chr(92) + 'b(?:[a-z_]+[.])+', '', str(value))}``."
-    kind = type(value).__name__
-    return f"``{value!r}``." if isinstance(value, int | float | str | tuple) else f"A {kind}."
+    if isinstance(value, dict):
+        keys = [f"``{key}``" for key in value]
+        return f"Table by name: {', '.join(keys[:8])}{', and so on' if len(keys) > 8 else ''}."
+    return f"``{value!r}``." if isinstance(value, int | float | str | tuple) else ""
 
 
 def _first_line(text):
