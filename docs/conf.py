@@ -75,7 +75,8 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": True,
 }
-html_sidebars = {"index": [], "compare": [], "glossary": [], "changelog": []}
+html_context = {"default_mode": "auto"}
+html_sidebars = {"index": []}
 
 
 def setup(app):

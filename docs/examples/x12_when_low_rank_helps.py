@@ -30,7 +30,7 @@ for (row, column), _ in np.ndenumerate(advantage):
     advantage[row, column] = found["frobenius"].excess / found["trace"].excess
 
 fig, ax = plt.subplots()
-image = ax.imshow(advantage, origin="lower", cmap="Blues", vmin=1, vmax=4, aspect="auto")
+image = ax.imshow(advantage, origin="lower", cmap="Blues", vmin=1, vmax=6, aspect="auto")
 for (row, column), ratio in np.ndenumerate(advantage):
     ax.text(column, row, f"{ratio:.1f}", ha="center", va="center")
 ax.set_xticks(range(len(points)), points)

@@ -149,7 +149,8 @@ def _comment(value, module, name):
     if isinstance(value, dict):
         keys = [f"``{key}``" for key in value]
         return f"Table by name: {', '.join(keys[:8])}{', and so on' if len(keys) > 8 else ''}."
-    return f"``{value!r}``." if isinstance(value, int | float | str | tuple) else ""
+    plain = isinstance(value, int | float | str | tuple)
+    return f"``{value!r}``." if plain else f"A ``{type(value).__name__}``."
 
 
 def _first_line(text):
