@@ -2,6 +2,7 @@
 # make test       lint, types and tests
 # make test-long  the tests that take minutes: all mutants of the solver, long fuzzes
 # make course     the assignments: student and solution notebooks, graders; SEMESTER=2027 for other data
+# make docs       the site, results/docs/index.html: tutorials, gallery, reference, every statement
 # make theory     docs/theory.md and the pages that continue it, as results/theory.pdf
 # make bench      benchmarks, AREA=erm, solver, methods, defaults, certificate or scale
 .DEFAULT_GOAL := help
@@ -12,8 +13,9 @@ OUT ?= results/sweep
 AREA ?= erm
 SEMESTER ?= 0
 READY := $(VENV)/ready
+DOCS_READY := $(VENV)/docs-ready
 
-.PHONY: help sweep test test-long course theory bench clean
+.PHONY: help sweep test test-long course docs theory bench clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -41,6 +43,14 @@ test-long: $(READY)
 course: $(READY)
 	$(BIN)/python -m assignments.build --term $(SEMESTER)
 
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: $(DOCS_READY)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs results/docs
+	@echo "The site is results/docs/index.html."
+
 theory: $(READY)
 	@mkdir -p results
 	$(BIN)/python -c 'from pathlib import Path; from documents import write_document; \
@@ -51,4 +61,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.$(AREA) --out benchmarks/results/$(AREA).json
 
 clean:
-	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) results docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -81,6 +81,7 @@ def describe_axes(axes: Axes | AxesDescription) -> AxesDescription:
 
     Examples
     --------
+    >>> from leml_theory.plots import describe_axes
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
     >>> _ = ax.loglog([1, 10], [1.0, 0.1], label="measured")
