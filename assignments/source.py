@@ -11,6 +11,7 @@ __all__ = ["SOURCES", "Cell", "SourceError", "find_sources", "read_cells", "read
 
 SOURCES = Path(__file__).resolve().parent / "sources"
 _MARKER = re.compile(r"^# %%(?: \[(raw|markdown)\])?(?: tags=\[([^\]]*)\])?\s*$")
+_VARIANT = re.compile(r"\s*(?:#|<!--) variant (\d) of (\d)(?: -->)?$")
 _CONFIG = re.compile(r'^""" *# BEGIN TEST CONFIG\n(.*?)^""" *# END TEST CONFIG *\n', re.M | re.S)
 
 
@@ -68,9 +69,9 @@ def find_sources(names: list[str] | None = None, folder: Path = SOURCES) -> list
     return [path for path in paths if not names or path.stem.startswith(tuple(names))]
 
 
-def read_cells(path: Path) -> list[Cell]:
-    """Return the cells of a percent script."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+def read_cells(path: Path, term: int = 0) -> list[Cell]:
+    """Return the cells of a percent script, with the variants of the questions that a term has."""
+    lines = _of_term(path.read_text(encoding="utf-8").splitlines(), term)
     starts = [number for number, line in enumerate(lines) if line.startswith("# %%")]
     if not starts:
         raise SourceError(f"{path}:1: no cell begins with '# %%'.")
@@ -79,6 +80,18 @@ def read_cells(path: Path) -> list[Cell]:
             raise SourceError(f"{path}:{number}: code before the first cell.")
     ends = [*starts[1:], len(lines)]
     return [_cell(path, lines, start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def _of_term(lines: list[str], term: int) -> list[str]:
+    """Return the lines without those of other variants: `# variant 1 of 2` ends one of the first."""
+    kept: list[str] = []
+    for line in lines:
+        found = _VARIANT.search(line)
+        if found is None:
+            kept.append(line)
+        elif (term - int(found.group(1)) + 1) % int(found.group(2)) == 0:
+            kept.append(line[: found.start()])
+    return kept
 
 
 def _cell(path: Path, lines: list[str], start: int, end: int) -> Cell:
