@@ -167,9 +167,7 @@ def read_assignment(path: Path, term: int = 0) -> Assignment:
         if cell is not config[0]:
             reader.read(cell)
     reader.finish(cells[-1])
-    assignment = Assignment(
-        path, path.stem, settings, tuple(reader.blocks), reader.questions, term
-    )
+    assignment = Assignment(path, path.stem, settings, tuple(reader.blocks), reader.questions, term)
     first = next((cell for cell in cells if cell.kind == "code"), None)
     if first is None or "setup" not in first.tags:
         raise (first or cells[0]).fault('the first code cell must have tags=["setup"].')

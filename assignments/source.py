@@ -11,7 +11,7 @@ __all__ = ["SOURCES", "Cell", "SourceError", "find_sources", "read_cells", "read
 
 SOURCES = Path(__file__).resolve().parent / "sources"
 _MARKER = re.compile(r"^# %%(?: \[(raw|markdown)\])?(?: tags=\[([^\]]*)\])?\s*$")
-_VARIANT = re.compile(r"\s*(?:#|<!--) variant (\d) of (\d)(?: -->)?$")
+_VARIANT = re.compile(r"\s*(?:# variant|<!--) (\d) of (\d)(?: -->)?$")
 _CONFIG = re.compile(r'^""" *# BEGIN TEST CONFIG\n(.*?)^""" *# END TEST CONFIG *\n', re.M | re.S)
 
 
@@ -83,7 +83,7 @@ def read_cells(path: Path, term: int = 0) -> list[Cell]:
 
 
 def _of_term(lines: list[str], term: int) -> list[str]:
-    """Return the lines without those of other variants: `# variant 1 of 2` ends one of the first."""
+    """Return the lines of a term: `# variant 1 of 2` or, in text, `<!-- 1 of 2 -->` ends others."""
     kept: list[str] = []
     for line in lines:
         found = _VARIANT.search(line)

@@ -158,10 +158,12 @@ for radius in (0.5, 2.0, 4.0):
 # For any numbers $y$, $f$ and $\rho$,
 # $$\tfrac12 (y - f)^2 \;\ge\; \rho\,(y - f) - \tfrac12 \rho^2,
 # \qquad\text{with equality iff } \rho = y - f.$$
-# Sum this over $\Omega$, with one number $\rho_{il}$ an entry, and make the right-hand side as
-# small as a $Z$ with $|Z|_{tr} \le r$ can make it. What is left does not depend on $Z$: a lower
-# bound on the minimum, for *every* choice of $R = (\rho_{il})$. (Which norm is dual to the trace
-# norm?)
+# Sum this over $\Omega$, with one number $\rho_{il}$ for each entry, and make the right-hand side
+# as small as a $Z$ of the ball can make it. The ball is
+# the **trace ball**, $|Z|_{tr} \le r$. <!-- 1 of 2 -->
+# the **Frobenius ball**, $|Z|_F \le r$. <!-- 2 of 2 -->
+# What is left does not depend on $Z$: a lower bound on the minimum, for *every* choice of
+# $R = (\rho_{il})$. (Which norm is dual to that of the ball?)
 #
 # 1. Write `lower_bound`. $R$ may hold anything, `NaN` too, where $Y$ is missing.
 # 2. A bad $R$ can be improved by its length alone. Write `best_multiple`: the $t \ge 0$ for which
@@ -173,7 +175,7 @@ for radius in (0.5, 2.0, 4.0):
 
 # %%
 def lower_bound(X, Y, R, radius):
-    """Return a number that no Z with trace norm at most `radius` gets below.
+    """Return a number that no Z of the ball gets below.
 
     Parameters
     ----------
@@ -187,9 +189,11 @@ def lower_bound(X, Y, R, radius):
     float, on the scale of the objective (a sum, squared loss with its half)
     """
     # BEGIN SOLUTION
+    order = 2  # the spectral norm is dual to the trace norm  # variant 1 of 2
+    order = "fro"  # the Frobenius norm is its own dual  # variant 2 of 2
     seen = ~np.isnan(Y)
     rho, y = np.where(seen, R, 0.0), np.where(seen, Y, 0.0)
-    return float(np.sum(rho * y - 0.5 * rho**2) - radius * np.linalg.norm(X.T @ rho, 2))
+    return float(np.sum(rho * y - 0.5 * rho**2) - radius * np.linalg.norm(X.T @ rho, order))
     # END SOLUTION
 
 
@@ -197,9 +201,9 @@ def best_multiple(X, Y, R, radius):
     """Return (t, bound): the best multiple t >= 0 of R, and the lower bound of t R."""
     # BEGIN SOLUTION
     seen = ~np.isnan(Y)
-    rho, y = np.where(seen, R, 0.0), np.where(seen, Y, 0.0)
-    slope = np.sum(rho * y) - radius * np.linalg.norm(X.T @ rho, 2)
-    t = max(0.0, float(slope / np.sum(rho**2)))
+    rho, square = np.where(seen, R, 0.0), np.sum(R[seen] ** 2)
+    slope = lower_bound(X, Y, rho, radius) + 0.5 * square  # t a - t^2 b/2 at t = 1, and b/2
+    t = max(0.0, float(slope / square))
     return t, lower_bound(X, Y, t * rho, radius)
     # END SOLUTION
 
@@ -208,7 +212,8 @@ def best_multiple(X, Y, R, radius):
 # BEGIN SOLUTION NO PROMPT
 def show_q1():
     """Print what the answer finds."""
-    ball = TraceBall(2.0)
+    ball = TraceBall(2.0)  # variant 1 of 2
+    ball = FrobeniusBall(2.0)  # variant 2 of 2
     Z = minimise(problem, ball, tol=1e-9).Z
     for name, R in (("residuals at the minimiser", Y - X @ Z), ("residuals at 0", Y)):
         t, bound = best_multiple(X, Y, R, ball.radius)
@@ -221,11 +226,11 @@ show_q1()
 # END SOLUTION
 
 # %% [markdown]
-# *Derivation.* $\sum_\Omega \rho f = \langle X^T R_\Omega, Z\rangle \le r\,|X^T R_\Omega|_2$,
-# because the spectral norm is dual to the trace norm and because $R_\Omega$, which is zero outside
-# $\Omega$, makes the missing labels drop out. So
-# $$\min \ge \sum_\Omega (\rho y - \tfrac12\rho^2) - r\,|X^T R_\Omega|_2 .$$
-# For $tR$ this is $t\,a - \tfrac12 t^2 b$ with $a = \sum_\Omega \rho y - r|X^T R_\Omega|_2$ and
+# *Derivation.* $\sum_\Omega \rho f = \langle X^T R_\Omega, Z\rangle \le r\,|X^T R_\Omega|_*$, with
+# the dual norm: the spectral norm for the trace ball, the Frobenius norm for the Frobenius ball.
+# $R_\Omega$, which is zero outside $\Omega$, makes the missing labels drop out. So
+# $$\min \ge \sum_\Omega (\rho y - \tfrac12\rho^2) - r\,|X^T R_\Omega|_* .$$
+# For $tR$ this is $t\,a - \tfrac12 t^2 b$ with $a = \sum_\Omega \rho y - r|X^T R_\Omega|_*$ and
 # $b = \sum_\Omega \rho^2$: best at $t = \max(0, a)/b$, where it is $\max(0, a)^2/(2b)$. At the
 # minimiser $\rho = y - f$ is the right answer and $t = 1$.
 
@@ -256,9 +261,12 @@ name: q1 missing labels
 points: 1
 hidden: true
 """  # END TEST CONFIG
+Ball = TraceBall  # variant 1 of 2
+Ball = FrobeniusBall  # variant 2 of 2
 for seed, missing, radius in ((101, 0.0, 1.0), (102, 0.6, 1.5), (103, 0.7, 0.4)):
-    X, Y = small_data(30, 6, 5, missing=missing, rng=np.random.default_rng([TERM, seed]))
-    problem, ball = Problem.from_dense(Squared(), X, Y), TraceBall(radius)
+    rng = np.random.default_rng([TERM, seed])
+    X, Y = small_data(30, int(rng.integers(4, 9)), 5, missing=missing, rng=rng)
+    problem, ball = Problem.from_dense(Squared(), X, Y), Ball(radius)
     answer = minimise(problem, ball, tol=1e-9)
     R = Y - 0.8 * X @ answer.Z
     got, other = (lower_bound(X, Y, np.where(np.isnan(Y), x, R), radius) for x in (np.nan, 50.0))
@@ -283,9 +291,11 @@ name: q1 tight at the minimiser
 points: 0.5
 hidden: true
 """  # END TEST CONFIG
+Ball = TraceBall  # variant 1 of 2
+Ball = FrobeniusBall  # variant 2 of 2
 for seed, radius in ((111, 0.3), (112, 2.0)):
     X, Y = small_data(50, 7, 6, missing=0.5, rng=np.random.default_rng([TERM, seed]))
-    problem, ball = Problem.from_dense(Squared(), X, Y), TraceBall(radius)
+    problem, ball = Problem.from_dense(Squared(), X, Y), Ball(radius)
     answer = minimise(problem, ball, tol=1e-9)
     bound = lower_bound(X, Y, Y - X @ answer.Z, radius)
     # The solver stops at 1e-9 of the scale by a bound that is this one up to its multiple t.
@@ -299,14 +309,21 @@ name: q1 best multiple
 points: 1
 hidden: true
 """  # END TEST CONFIG
+Ball = TraceBall  # variant 1 of 2
+Ball = FrobeniusBall  # variant 2 of 2
 for seed, missing, factor in ((121, 0.5, 0.6), (122, 0.3, 1.7), (123, 0.6, 4.0)):
     X, Y = small_data(40, 6, 5, missing=missing, rng=np.random.default_rng([TERM, seed]))
-    problem, ball = Problem.from_dense(Squared(), X, Y), TraceBall(1.0)
+    problem, ball = Problem.from_dense(Squared(), X, Y), Ball(1.0)
     R = Y - X @ minimise(problem, ball, tol=1e-9).Z + 0.2 * np.nan_to_num(Y)
-    t, bound = best_multiple(X, Y, factor * R, 1.0)
+    t, bound = best_multiple(X, Y, np.where(np.isnan(Y), 50.0, factor * R), 1.0)
     best = dual_bound(problem, ball, -R[problem.rows, problem.columns])
-    # `dual_bound` looks for the same t and rounds its bound down, by far less than 1e-6.
-    assert np.isclose(bound, best, rtol=1e-6), "Another multiple of R gives a larger bound."
+    # `dual_bound` looks for the same t and rounds its bound down, by far less than 1e-6. A mistake
+    # in `lower_bound` is counted once: then the best multiple of the student's own bound will do.
+    own = [lower_bound(X, Y, t * s * factor * R, 1.0) for s in (0.98, 1.0, 1.02)]
+    follows = np.isclose(bound, own[1]) and own[0] < own[1] > own[2]
+    assert follows or np.isclose(bound, best, rtol=1e-6), (
+        "Another multiple of R gives a larger bound."
+    )
     t_before, _ = best_multiple(X, Y, R, 1.0)
     assert np.isclose(t * factor, t_before, rtol=1e-9), "t R should not depend on the length of R."
     t, bound = best_multiple(X, Y, -R, 1.0)
@@ -417,9 +434,10 @@ hidden: true
 """  # END TEST CONFIG
 for seed, missing, radius in ((201, 0.0, 1.0), (202, 0.6, 2.0), (203, 0.4, 0.3)):
     rng = np.random.default_rng([TERM, seed])
-    X, Y = small_data(40, 6, 5, missing=missing, rng=rng)
+    d = int(rng.integers(3, 9))
+    X, Y = small_data(40, d, 5, missing=missing, rng=rng)
     problem, ball = Problem.from_dense(Squared(), X, Y), TraceBall(radius)
-    Z = ball.project(rng.normal(size=(6, 5)))
+    Z = ball.project(rng.normal(size=(d, 5)))
     _, gap = frank_wolfe_step(X, Y, Z, radius)
     least = minimise(problem, ball, tol=1e-9).certificate.lower_bound
     # 1e-9 of the scale is the solver's own gap.
@@ -651,7 +669,9 @@ hidden: true
 """  # END TEST CONFIG
 rng = np.random.default_rng([TERM, 301])
 world = Scenario(
-    IsotropicGaussian(8), LinearLabels(shared_coefficients(8, 6, rng)), UniformLabels(6, 2)
+    IsotropicGaussian(8),
+    LinearLabels(shared_coefficients(8, 6, rng)),
+    UniformLabels(6, 1 + TERM % 3),
 )
 found = paired_excess(world, 150, 5, np.random.default_rng([TERM, 302]))
 again = paired_excess(world, 150, 5, np.random.default_rng([TERM, 303]))
@@ -886,7 +906,7 @@ name: q4 two minimisers
 points: 1
 hidden: true
 """  # END TEST CONFIG
-for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7, 7, 4, 3)):
+for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7 + TERM % 4, 7, 4, 3)):
     X, Y, *pair = two_minimisers(n, d, L, rank)
     assert (np.shape(X), np.shape(Y)) == ((n, d), (n, L)), "X or Y has another shape."
     report = cplst_report(X, Y, rank)
@@ -1066,6 +1086,9 @@ rng, loss = np.random.default_rng([TERM, 511]), LOSSES["logistic"]
 a, b = rng.choice([-1.0, 1.0], size=20), 3 * rng.normal(size=20)
 second = table_1("logistic", a, b)[2]
 assert np.min(second) >= 0, "A convex loss has no negative curvature."
+assert np.allclose(table_1("squared_hinge", a, b)[2], np.where(a * b < 1, 2.0, 0.0)), (
+    "The second derivative of the squared hinge loss is wrong for some labels and margins."
+)
 assert np.allclose(second, loss.second_derivative(a, b), atol=1e-12), (  # rounding
     "The second derivative of the logistic loss is not the derivative of the first."
 )
@@ -1089,6 +1112,9 @@ for seed, name in ((521, "squared"), (522, "logistic"), (523, "squared_hinge")):
     Y = Y if name == "squared" else signs_of(Y)
     W, H = rng.normal(size=(6, 2)), rng.normal(size=(5, 2))
     G = Problem.from_dense(LOSSES[name], X, Y).gradient(W @ H.T)
+    own = table_1(name, np.where(np.isnan(Y), 1.0, Y), X @ W @ H.T)[1]
+    if np.shape(own) == Y.shape:  # a mistake in `table_1` is counted once
+        G = X.T @ np.where(np.isnan(Y), 0.0, own)
     expected = {"W": G @ H + 0.7 * W, "H": G.T @ W + 0.7 * H}  # the chain rule
     for letter, got in zip("WH", gradients(name, X, Y, W, H, 0.7), strict=True):
         assert np.shape(got) == expected[letter].shape, (
@@ -1226,8 +1252,7 @@ for seed, k, penalty in ((611, 2, 0.5), (612, 5, 3.0)):
     W, problem = rng.normal(size=(6, k)), Problem.from_dense(Squared(), X, Y)
     values = alternate(X, Y, W, penalty, 4)
     assert np.shape(values) == (8,), "Four sweeps have eight half-steps."
-    # The H-step is the W-step for the features X W and one h per label.
-    H = w_step(X @ W, Y, np.eye(5), penalty).T
+    H = h_step(X, Y, W, penalty)  # a mistake there is counted once
     first = problem.objective(W @ H.T) + 0.5 * penalty * (np.sum(W**2) + np.sum(H**2))
     assert np.isclose(values[0], first, rtol=1e-9), (
         "The first value is not J after the first H-step."
@@ -1235,7 +1260,9 @@ for seed, k, penalty in ((611, 2, 0.5), (612, 5, 3.0)):
     W = w_step(X, Y, H, penalty)
     second = problem.objective(W @ H.T) + 0.5 * penalty * (np.sum(W**2) + np.sum(H**2))
     assert np.isclose(values[1], second, rtol=1e-9), "The second value is not J after the W-step."
-    assert np.max(np.diff(values)) <= 1e-9 * values[0], "J rose in a half-step."  # rounding
+    H = h_step(X, Y, W, penalty)
+    third = problem.objective(W @ H.T) + 0.5 * penalty * (np.sum(W**2) + np.sum(H**2))
+    assert np.isclose(values[2], third, rtol=1e-9), "The third value is not J after an H-step."
 
 # %% [raw]
 # # END TESTS
@@ -1320,7 +1347,8 @@ for name in ("raw", "centred"):
 # 2. How far from zero may the mean be? Write `figure_q7`: add a number to *every* feature and draw,
 #    against that number, the advantage of the raw features, their ceiling, and the advantage of the
 #    centred features. Label the curves `"raw"`, `"ceiling"` and `"centred"` (more words are
-#    welcome, but each of the three in one label only), and the axes.
+#    welcome, but each of the three in one label only), and the axes, and let dashes or markers
+#    tell the curves apart.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1475,9 +1503,18 @@ points: 1
 hidden: true
 """  # END TEST CONFIG
 rng = np.random.default_rng([TERM, 721])
-X, Y = observed_labels(RademacherVectors(14), 9, 2, 150, rng)
+d, L = int(rng.integers(10, 18)), int(rng.integers(6, 12))
+X, Y = observed_labels((RademacherVectors(d), NonNegative(d))[TERM % 2], L, 2, 150, rng)
+X += 0.05  # so that a shift has a side
 shifts = np.array([0.0, 0.1, 0.3])
-picture = describe_axes(figure_q7(X, Y, shifts, np.random.default_rng([TERM, 722])))
+picture, other = (
+    describe_axes(figure_q7(X, Y, shifts, np.random.default_rng([TERM, k]))) for k in (722, 724)
+)
+assert not np.array_equal(picture.line("raw").y, other.line("raw").y), (
+    "Two generators give one curve: measure with `rng`."
+)
+styles = {picture.line(word).style for word in ("raw", "ceiling", "centred")}
+assert len(styles) == 3, "Two curves have the same dashes and markers."
 for j, shift in enumerate(shifts):
     report = diagnose(X + shift, Y, rng=np.random.default_rng([TERM, 723]), draws=80)
     for key, facts in (("raw", report.raw), ("centred", report.centred)):
