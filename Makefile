@@ -3,6 +3,7 @@
 # make test-long  the tests that take minutes: all mutants of the solver, long fuzzes
 # make course     the assignments: student and solution notebooks, graders; SEMESTER=2027 for other data
 # make theory     docs/theory.md and the pages that continue it, as results/theory.pdf
+# make lectures   the lecture notes of docs/lectures, as HTML and PDF in results/lectures
 # make bench      benchmarks, AREA=erm, solver, methods, defaults or certificate
 .DEFAULT_GOAL := help
 PYTHON ?= python3
@@ -13,7 +14,7 @@ AREA ?= erm
 SEMESTER ?= 0
 READY := $(VENV)/ready
 
-.PHONY: help sweep test test-long course theory bench clean
+.PHONY: help sweep test test-long course theory lectures bench clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -46,6 +47,9 @@ theory: $(READY)
 	$(BIN)/python -c 'from pathlib import Path; from documents import write_document; \
 	  pages = [Path("docs/theory.md"), *sorted(Path("docs").glob("theory_*.md"))]; \
 	  write_document("\n".join(p.read_text() for p in pages), "results/theory.pdf", title="Theory")'
+
+lectures: $(READY)
+	$(BIN)/python docs/lectures/build.py --out results/lectures
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.$(AREA) --out benchmarks/results/$(AREA).json

@@ -82,7 +82,7 @@ _RIGHT_BOUND = "radius * np.sqrt(second / n_values)"
 def _vacuous(bound: str, first: str) -> str:
     """Return an answer to question 7 from two expressions."""
     return f"""
-def excess_bound(complexity, n, lipschitz, loss_range, delta):
+def risk_bound(complexity, n, lipschitz, loss_range, delta):
     t = math.log(1 / delta)
     return {bound}
 
@@ -232,6 +232,65 @@ def conditional_averages(X, labels, n_labels, draws, rng):
         ),
         keeps=2.5,
         says="Different generators give the same answer",
+    ),
+    Wrong(
+        "q2",
+        "the root mean square for the mean: Jensen's loss is lost",
+        _averages(
+            """
+    for _ in range(draws):
+        V = (rng.choice([-1.0, 1.0], size=n)[:, None] * X).T @ seen / n
+        spectral.append(np.linalg.norm(V, 2))
+        frobenius.append(np.linalg.norm(V))
+"""
+        ).replace("np.mean(v)", "math.sqrt(np.mean(np.square(v)))"),
+        keeps=2.5,
+        says="the order of norm and mean",
+    ),
+    Wrong(
+        "q2",
+        "the variance with the divisor `draws`",
+        _averages(
+            """
+    for _ in range(draws):
+        V = (rng.choice([-1.0, 1.0], size=n)[:, None] * X).T @ seen / n
+        spectral.append(np.linalg.norm(V, 2))
+        frobenius.append(np.linalg.norm(V))
+"""
+        ).replace("ddof=1", "ddof=0"),
+        keeps=2,
+        says="Which divisor has the variance",
+    ),
+    Wrong(
+        "q3",
+        "the root of the count for the length of a walk: one sign times sqrt(count)",
+        """
+def sample_V(law, n_features, counts, rng):
+    shape = (n_features, len(counts))
+    if law == "gaussian":
+        return rng.normal(size=shape) * np.sqrt(counts / n_features)
+    if law == "rademacher":
+        return (2.0 * rng.binomial(counts, 0.5, size=shape) - counts) / math.sqrt(n_features)
+    signs = rng.choice([-1.0, 1.0], size=len(counts)) * np.sqrt(counts)
+    return np.ones((n_features, 1)) * signs / math.sqrt(n_features)
+""",
+        keeps=2.5,
+        says="no sum of so many signs|law of a sum of signs",
+    ),
+    Wrong(
+        "q3",
+        "a Gaussian rounded to the numbers that a sum of signs can be",
+        """
+def sample_V(law, n_features, counts, rng):
+    shape = (n_features, len(counts))
+    if law == "gaussian":
+        return rng.normal(size=shape) * np.sqrt(counts / n_features)
+    size = shape if law == "rademacher" else (1, len(counts))
+    sums = 2 * np.round((rng.normal(size=size) * np.sqrt(counts) - counts) / 2) + counts
+    return np.ones((n_features, 1)) * sums / math.sqrt(n_features)
+""",
+        keeps=1.5,
+        says="no sum of so many signs",
     ),
     Wrong(
         "q3",
@@ -431,7 +490,7 @@ def largest_gain(S, p):
     return 1 / rms_floor(S, p, 1, 1.0)
 """,
         keeps=1,
-        says="when all features are doubled",
+        says="when all features double",
     ),
     Wrong(
         "q5",
@@ -478,6 +537,13 @@ def rms_floor(S, p, n, radius):
         _figure('radius * unit["frobenius"], radius * unit["frobenius"]', _RIGHT_BOUND),
         keeps=1.5,
         says="'trace ball' is not where that ball's average was measured",
+    ),
+    Wrong(
+        "q6",
+        "three solid lines without markers, told apart by their colours",
+        _figure(_RIGHT_AVERAGES, _RIGHT_BOUND).replace('"o-", ', "").replace('"s--", ', ""),
+        keeps=2.5,
+        says="In black and white two of the lines look the same",
     ),
     Wrong(
         "q7",

@@ -60,10 +60,15 @@ def _moments(variance: str, *, chance: str = "", ratio: str = "") -> str:
     return f"""
 def rank_one_moments(n, p):
     p = np.array(p)
-    variance = {variance}
-    chance = {chance or "max(0.0, 1 - 4 * variance / n**2)"}
-    ratio = {ratio or "1 - variance / (8 * n**2)"}
-    return {{"mean": n, "variance": variance, "chance": chance, "ratio": ratio}}
+    return n, {variance}
+
+
+def chebyshev_chance(n, variance):
+    return {chance or "max(0.0, 1 - 4 * variance / n**2)"}
+
+
+def attained_share(n, variance):
+    return {ratio or "1 - variance / (8 * n**2)"}
 """
 
 
@@ -131,15 +136,17 @@ def _figure(
     bound: str = "2 / np.sqrt(labels[inside])",
     names: tuple[str, str] = ("d = {d}", "Theorem 4, d = {d}"),
     scales: str = 'xscale="log", yscale="log"',
+    look: str = 'f"{next(marks)}-"',
 ) -> str:
     """Return an answer to question 6 with the given heights, region, bound, names and scales."""
     return f"""
 def transition_figure(curves, n):
     _, ax = plt.subplots()
+    marks = iter("os^Dv<>")
     for d, curve in curves.items():
         labels, average = np.array(curve["labels"]), np.array(curve["average"])
         inside = {inside}
-        ax.plot(labels, {height}, "o-", label=f"{names[0]}")
+        ax.plot(labels, {height}, {look}, label=f"{names[0]}")
         if inside.any():
             ax.plot(labels[inside], {bound}, "--", label=f"{names[1]}")
     ax.set({scales}, xlabel="labels L", ylabel="average times sqrt(n)")
@@ -227,16 +234,23 @@ WRONG: tuple[Wrong, ...] = (
         "expands the root with 1/4 for 1/8",
         _moments("2 * n * (n - 1) * np.sum(p**2)", ratio="1 - variance / (4 * n**2)"),
         2.25,
-        r"expansion of the root",
+        r"put E t",
     ),
     Wrong(
         "q2",
         "hard-codes the visible case",
-        _moments("2.0", ratio="0.875"),
+        _moments("2.0", ratio="0.9375"),
         0.5,
         r"not that of all outcomes listed",
     ),
-    # Question 3: 0.25 no signal, 0.75 formula, 0.5 worst, 0.75 Frobenius, 0.75 trace.
+    Wrong(
+        "q2",
+        "takes n for n - 1 in the share: 1 - sum p^2/4 whatever the variance is",
+        _moments("2 * n * (n - 1) * np.sum(p**2)", ratio="1 - variance / (8 * n * (n - 1))"),
+        1.75,
+        r"put E t",
+    ),
+    # Question 3: 0.5 no signal, 0.5 formula, 0.5 worst, 0.75 Frobenius, 0.75 trace.
     Wrong(
         "q3",
         "measures the gap instead of the excess",
@@ -249,7 +263,7 @@ WRONG: tuple[Wrong, ...] = (
         "pastes a fixed seed in",
         _FORMULA + _WORST + _measured(seed="rng = np.random.default_rng(0)"),
         2.25,
-        r"is the randomness taken from rng",
+        r"on the samples drawn from rng",
     ),
     Wrong(
         "q3",
@@ -327,7 +341,7 @@ WRONG: tuple[Wrong, ...] = (
         1.25,
         r"not those between neighbours",
     ),
-    # Question 5: 0.25 the paper's case, 1 where it applies, 0.75 few labels, 1 many labels.
+    # Question 5: 0.5 the paper's case, 0.75 where it applies, 0.75 few labels, 1 many labels.
     Wrong(
         "q5",
         "believes the statement as printed",
@@ -413,7 +427,14 @@ WRONG: tuple[Wrong, ...] = (
         0.0,
         r"No line is labelled",
     ),
-    # Question 7: 0.25 one label, 0.75 measured share, 1 rate.
+    Wrong(
+        "q6",
+        "draws the measured lines of all d alike, in different colours",
+        _figure(look='"o-"'),
+        1.25,
+        r"In black and white two of the lines look the same",
+    ),
+    # Question 7: 0.5 one label, 0.5 measured share, 1 rate.
     Wrong(
         "q7",
         "keeps the number of labels in the rate",

@@ -16,7 +16,7 @@ def _with(question: str, *slips: tuple[str, str]) -> str:
     return code
 
 
-_SPECTRAL = "np.linalg.norm(X.T @ rho, 2)"
+_SPECTRAL = "np.linalg.norm(X.T @ rho, order)"
 _MASKED = "rho, y = np.where(seen, R, 0.0), np.where(seen, Y, 0.0)"
 
 _Q1 = (
@@ -37,7 +37,7 @@ _Q1 = (
     Wrong(
         "q1",
         "forgets the half of the squared loss",
-        _with("q1", ("0.5 * rho**2", "rho**2"), ("slope / np", "0.5 * slope / np")),
+        _with("q1", ("0.5 * rho**2", "rho**2"), ("0.5 * square", "square")),
         0.0,
         "by hand",
     ),
@@ -61,7 +61,7 @@ _Q1 = (
     Wrong(
         "q1",
         "lets the best multiple be negative",
-        _with("q1", ("max(0.0, float(slope / np.sum(rho**2)))", "float(slope / np.sum(rho**2))")),
+        _with("q1", ("max(0.0, float(slope / square))", "float(slope / square)")),
         2.0,
         "hopeless R",
     ),
@@ -357,6 +357,13 @@ _Q7 = (
         _with("q7", ("diagnose(X + shift,", "diagnose(X,")),
         2.0,
         "'raw' at shift",
+    ),
+    Wrong(
+        "q7",
+        "draws both measured curves alike",
+        _with("q7", ("linestyle=look.line, label=words, **look.marks()", '"-", label=words')),
+        2.0,
+        "the same dashes and markers",
     ),
 )
 
