@@ -51,7 +51,7 @@ def _with_pictures(page: str, folder: Path) -> str:
 
 
 def check_target(path: str | Path) -> Path:
-    """Return the path of a document that can be written: Markdown, HTML, PDF with a browser at hand.
+    """Return the path of a document that can be written: Markdown, HTML, or PDF with a browser.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def check_target(path: str | Path) -> Path:
 def write_document(
     markdown: str, path: str | Path, *, title: str, pictures: Path | None = None
 ) -> Path:
-    """Write Markdown as it is, as HTML or printed as PDF, by the ending of the name; return the path.
+    """Write Markdown as it is, as HTML or as PDF, by the ending of the name, and return the path.
 
     Pictures that the text names are put into the page from the folder `pictures`, if one is given.
     """

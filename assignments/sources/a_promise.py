@@ -17,7 +17,7 @@
 # bounded (their Theorem 3). This assignment asks what that theorem promises, how much of it is
 # needed, and when it says anything at all.
 #
-# **When you are done you can**
+# **Learning goals.** When you are done you can
 #
 # 1. write the Rademacher average of a ball as an expected dual norm, and say which matrix attains
 #    the supremum;
@@ -28,10 +28,22 @@
 # 5. turn a complexity into a statement about risk, and say from which n on that statement is not
 #    vacuous.
 #
-# Expect three to four hours: seven graded questions (20 points) and one open question. The check
-# below a question uses small numbers and earns no points itself; the points come from checks of
-# the same kind with other seeds, sizes and laws. Use NumPy for Questions 1 to 5 and 7; the package
-# is there to check yourself.
+# **Before you start.** You need Python 3.11 or newer and the package, from the file that came with
+# this notebook: `python -m pip install NAME.whl`. Run the cells from top to bottom.
+#
+# **How it is marked.** 40 points. Questions 1 to 7 are marked automatically, 20 points: 3.5 by the
+# checks that you see, the others by checks of the same kind with other seeds, sizes and laws. The
+# written part at the end asks for proofs, 20 points, and is read by a person. The open question
+# earns up to 5 points on top. No question needs your answer to an earlier one, and where a part of
+# a question builds on an earlier part, a mistake is counted once.
+#
+# **Time.** About four hours for Questions 1 to 7 and the open question; each says how many minutes
+# to plan. About three hours for the written part.
+#
+# **Hand in** this notebook under its own name, saved after "Restart kernel and run all cells".
+# Write your proofs into the cells of the written part, or hand in one PDF file beside it.
+#
+# Use NumPy for Questions 1 to 5 and 7; the package is there to check yourself.
 
 # %% tags=["setup"]
 import itertools
@@ -85,10 +97,10 @@ def matrix(value, shape, name):
 # | n, d, L | number of points, of features, of labels |
 # | $(x_i, l_i)$ | point i and its one seen label: l with probability $p_l$, whatever $x_i$ is |
 # | Z | a d × L matrix; column $z_l$ predicts label l |
-# | trace ball | all Z with $\lVert Z\rVert_{tr} \le r$: the singular values sum to at most r |
-# | Frobenius ball | all Z with $\lVert Z\rVert_F \le r$: the squares sum to at most $r^2$ |
+# | trace ball | all Z with $\lvert Z\rvert_{tr} \le r$: the singular values sum to at most r |
+# | Frobenius ball | all Z with $\lvert Z\rvert_F \le r$: the squares sum to at most $r^2$ |
 # | $\varepsilon_i$ | independent signs, +1 or −1 with probability 1/2: **one for each point** |
-# | $\Sigma$, $\sigma_1$ | $E\lVert x\rVert^2$, and the largest eigenvalue of $S = E\,xx^T$ |
+# | $\Sigma$, $\sigma_1$ | $E\lvert x\rvert^2$, and the largest eigenvalue of $S = E\,xx^T$ |
 #
 # The *Rademacher average* of a class of matrices is
 # $$R_n = E \sup_Z \frac1n \sum_{i=1}^n \varepsilon_i \langle z_{l_i}, x_i\rangle
@@ -100,14 +112,14 @@ def matrix(value, shape, name):
 # %% [markdown]
 # ## Warm-up: one label
 #
-# With L = 1 the class is $\{x \mapsto \langle w, x\rangle : \|w\| \le r\}$ and V is one vector. By
+# With L = 1 the class is $\{x \mapsto \langle w, x\rangle : |w| \le r\}$ and V is one vector. By
 # the inequality of Cauchy and Schwarz
-# $$\sup_{\|w\|\le r}\langle w, V\rangle = r\,\|V\|, \qquad\text{attained at } w = r V/\|V\| .$$
-# So $R_n = \frac rn E\|V\|$: nothing has been lost. The signs are independent with mean zero, so
-# the cross terms vanish and $E\|V\|^2 = n\Sigma$. Jensen's inequality then gives the bound
-# $$R_n = \frac rn E\|V\| \le \frac rn\sqrt{E\|V\|^2} = r\sqrt{\Sigma/n}.$$
+# $$\sup_{|w|\le r}\langle w, V\rangle = r\,|V|, \qquad\text{attained at } w = r V/|V| .$$
+# So $R_n = \frac rn E|V|$: nothing has been lost. The signs are independent with mean zero, so
+# the cross terms vanish and $E|V|^2 = n\Sigma$. Jensen's inequality then gives the bound
+# $$R_n = \frac rn E|V| \le \frac rn\sqrt{E|V|^2} = r\sqrt{\Sigma/n}.$$
 #
-# *How much does Jensen lose?* Since $(E\|V\|)^2 = E\|V\|^2 - \mathrm{Var}\,\|V\|$, just the spread
+# *How much does Jensen lose?* Since $(E|V|)^2 = E|V|^2 - \mathrm{Var}\,|V|$, just the spread
 # of the norm. Take $x \sim N(0, I/d)$, where Σ = 1 and V is exactly $N(0, (n/d) I)$. For d = 1 and
 # d = 2 the mean of the norm is elementary: $\sqrt n\sqrt{2/\pi}$ and $\sqrt n\sqrt{\pi}/2$. We
 # measure it, with a standard error: a measured number without one cannot be compared with
@@ -148,7 +160,7 @@ ax.axvline(1, color="#7a3b69", lw=1.2, zorder=0)
 ax.annotate(
     "the bound", (1, ax.get_ylim()[1] * 0.93), (6, 0), textcoords="offset points", color="#7a3b69"
 )
-ax.set(xlabel=r"$\|V\|/\sqrt{n}$", ylabel="density", xlim=(0, 2.6), ylim=(0, None))
+ax.set(xlabel=r"$|V|/\sqrt{n}$", ylabel="density", xlim=(0, 2.6), ylim=(0, None))
 ax.set_title(
     "Jensen loses the spread: the mean (triangle) reaches the bound as d grows", fontsize=10
 )
@@ -167,7 +179,7 @@ plt.show()
 # minutes: 25
 
 # %% [markdown]
-# ## Question 1: the supremum over a ball (3 points)
+# ## Question 1: the supremum over a ball (3 points, 25 minutes)
 #
 # For L > 1 the class is a ball of matrices, and $\sup_Z\langle Z, V\rangle$ over it is r times the
 # *dual norm* of V. Work out both dual norms (for the trace ball write Z by its singular value
@@ -201,7 +213,7 @@ def ball_maximiser(V, ball, radius):
 
 # %% [markdown]
 # *Derivation.* Write $Z = \sum_k s_k u_k v_k^T$ with singular values $s_k \ge 0$. Then $\langle Z,
-# V\rangle = \sum_k s_k u_k^T V v_k \le \|V\|_2 \sum_k s_k \le r\|V\|_2$, with equality at $r u
+# V\rangle = \sum_k s_k u_k^T V v_k \le |V|_2 \sum_k s_k \le r|V|_2$, with equality at $r u
 # v^T$ for a leading pair of singular vectors of V: the extreme points of the trace ball have rank
 # one. For the Frobenius ball it is the warm-up with matrices read as vectors of length dL. A bound
 # on the rank of Z beside the trace norm would change nothing.
@@ -298,7 +310,7 @@ for kind, make in (("trace", TraceBall), ("frobenius", FrobeniusBall)):
 # minutes: 25
 
 # %% [markdown]
-# ## Question 2: the average given the data (3 points)
+# ## Question 2: the average given the data (3 points, 25 minutes)
 #
 # So $R_n$ is r/n times the mean of a dual norm of V. Given the data only the signs are random, and
 # the average can be measured on any data set.
@@ -452,7 +464,7 @@ assert values[0] != values[2], (
 # minutes: 25
 
 # %% [markdown]
-# ## Question 3: a billion points for the price of one (3 points)
+# ## Question 3: a billion points for the price of one (3 points, 25 minutes)
 #
 # When the law of x is known there is no need to draw n points. Column l of V is the signed sum of
 # the $n_l$ points that show label l, and given the counts $(n_1, \dots, n_L)$ the columns are
@@ -630,9 +642,9 @@ for law in ("gaussian", "rademacher", "rank-one"):
 # minutes: 35
 
 # %% [markdown]
-# ## Question 4: find the constant (3 points)
+# ## Question 4: find the constant (3 points, 35 minutes)
 #
-# Both dual norms are at most the Frobenius norm, and $E\|V\|_F^2 = n\Sigma$ as in the warm-up. So
+# Both dual norms are at most the Frobenius norm, and $E|V|_F^2 = n\Sigma$ as in the warm-up. So
 # for **both** balls
 # $$R_n \le r\sqrt{\Sigma/n},$$
 # which is what the proof of Theorem 3 shows about Rademacher averages. The theorem writes
@@ -790,17 +802,17 @@ for L in (1, 4, 16, 64):
 # minutes: 25
 
 # %% [markdown]
-# ## Question 5: how much could a better theorem gain? (2 points)
+# ## Question 5: how much could a better theorem gain? (2 points, 25 minutes)
 #
 # Rank-one features leave nothing to gain. Other laws do, for the trace ball: there the spectral
 # norm may be far below the Frobenius norm. How far? For every unit vector u of length d, and for
 # every label l,
-# $$\|V\|_2 \ge |V^Tu| \qquad\text{and}\qquad \|V\|_2 \ge |V e_l| .$$
+# $$|V|_2 \ge |V^Tu| \qquad\text{and}\qquad |V|_2 \ge |V e_l| .$$
 # Compute $E|V^Tu|^2$ and $E|Ve_l|^2$ from $S = E\,xx^T$, the label probabilities p and n. Choose u
-# and l as well as possible. That gives a floor under $E\|V\|_2^2$ which no proof can get below.
+# and l as well as possible. That gives a floor under $E|V|_2^2$ which no proof can get below.
 #
 # Write `rms_floor(S, p, n, radius)`, the floor that follows for the root mean square $\frac
-# rn\sqrt{E\|V\|_2^2}$, and `largest_gain(S, p)`: Theorem 3's $r\sqrt{\Sigma/n}$ divided by that
+# rn\sqrt{E|V|_2^2}$, and `largest_gain(S, p)`: Theorem 3's $r\sqrt{\Sigma/n}$ divided by that
 # floor, the largest factor by which a bound on this root mean square could improve on it.
 
 # %% [raw]
@@ -827,7 +839,7 @@ def largest_gain(S, p):
 # %% [markdown]
 # *Derivation.* The signs of different points are independent with mean zero, so cross terms
 # vanish: $E|V^Tu|^2 = \sum_i E\langle x_i, u\rangle^2 = n\,u^TSu$, largest at the top eigenvector,
-# and $E|Ve_l|^2 = \sum_i P(l_i = l)\,E|x_i|^2 = n p_l\Sigma$. Hence $E\|V\|_2^2 \ge
+# and $E|Ve_l|^2 = \sum_i P(l_i = l)\,E|x_i|^2 = n p_l\Sigma$. Hence $E|V|_2^2 \ge
 # n\max(\sigma_1, \max_l p_l\,\Sigma)$, and the gain is $\sqrt{\min(\Sigma/\sigma_1,\, 1/\max_l
 # p_l)}$: the smaller of an effective rank and an effective number of labels. It does not depend on
 # n, on r or on the scale of x.
@@ -929,7 +941,7 @@ print(
 # minutes: 25
 
 # %% [markdown]
-# ## Question 6: a figure (3 points)
+# ## Question 6: a figure (3 points, 25 minutes)
 #
 # Write `plot_promise(features, observation, n_values, radius, rng)`. It draws against n, both axes
 # logarithmic, three lines made with `ax.plot` (or `ax.loglog`), each with one point for each n of
@@ -1116,7 +1128,7 @@ plt.show()
 # minutes: 30
 
 # %% [markdown]
-# ## Question 7: when does the bound say anything? (3 points)
+# ## Question 7: when does the bound say anything? (3 points, 30 minutes)
 #
 # Now the risk. Let $\mathcal L(Z)$ be the risk of Z, $\hat{\mathcal L}(Z)$ the mean loss on the
 # sample, $\hat Z$ a minimiser of $\hat{\mathcal L}$ over the ball and $Z^*$ one of $\mathcal L$.
@@ -1265,7 +1277,7 @@ for _ in range(5):
 
 # %% [markdown]
 # Back to isotropic Gaussian features with d = L = 64. A prediction $\langle z_l, x\rangle$ has the
-# variance $\|z_l\|^2/d$. Predictions of size one therefore need $\|Z\|_F = \sqrt{dL} = 64$, and a
+# variance $|z_l|^2/d$. Predictions of size one therefore need $|Z|_F = \sqrt{dL} = 64$, and a
 # Z of rank one with that Frobenius norm has the same trace norm. So take r = 64 and the loss
 # −clip(y f, −1, 1), for which C = 1 and B = 2, and δ = 0.05.
 
@@ -1327,7 +1339,7 @@ print(
 # minutes: 25
 
 # %% [markdown]
-# ## Open question: what was promised?
+# ## Open question: what was promised? (5 points on top, 25 minutes)
 #
 # Three colleagues look at your figures.
 #
@@ -1369,12 +1381,11 @@ print(
 # |Gaussian| features with d = 64 the gain is at most 1.25, whatever theorem is proved. Centring,
 # or an intercept, is worth a thought before a better theorem is.
 #
-# **Marking guide** (6 points). One point for each sentence judged rightly (1 to 3) with a reason;
-# one for numbers that are the student's own and have a meaning; one for "a vacuous bound says
-# nothing about learning" or "tight for the class of all laws is not tight for one law", said
-# clearly; one for the effective rank $\Sigma/\sigma_1$ of count data (or the top eigenvalue, or
-# the mean direction) with what it implies for the trace ball. Take one off when the average, the
-# gap and the excess risk are mixed up.
+# *Marking guide (5 points).* One point for each sentence judged rightly (1 to 3), with a reason and
+# a number of the student's own; one for "a vacuous bound says nothing about learning" or "tight for
+# the class of all laws is not tight for one law", said clearly; one for the effective rank
+# $\Sigma/\sigma_1$ of count data (or the top eigenvalue, or the mean direction) with what it
+# implies for the trace ball. Take one off when average, gap and excess risk are mixed up.
 
 # %% [raw]
 # # END SOLUTION

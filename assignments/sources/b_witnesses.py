@@ -16,7 +16,7 @@
 # low-rank multi-label learning tight (Yu, Jain, Kar and Dhillon, ICML 2014, Appendix C), and a
 # theorem whose statement leaves out an assumption that its proof needs.
 #
-# **Learning goals.** At the end you can
+# **Learning goals.** When you are done you can
 #
 # 1. tell the *generalisation gap* from the *excess risk*, compute both, and name a world in which
 #    one is as large as a bound allows while the other is zero;
@@ -25,9 +25,20 @@
 # 4. state a theorem as two functions, where it applies and what it promises there, and draw a bound
 #    only where it is one.
 #
-# **How it is marked.** Expect about four hours. Questions 1 to 7 are marked automatically, 20
-# points in all. The checks you see are few; the others use different seeds, sizes and laws. The
-# open question is read by a human. No question needs your answer to an earlier one.
+# **Before you start.** You need Python 3.11 or newer and the package, from the file that came with
+# this notebook: `python -m pip install NAME.whl`. Run the cells from top to bottom.
+#
+# **How it is marked.** 40 points. Questions 1 to 7 are marked automatically, 20 points: 3.5 by the
+# checks that you see, the others by checks of the same kind with other seeds, sizes and laws. The
+# written part at the end asks for proofs, 20 points, and is read by a person. The open question
+# earns up to 5 points on top. No question needs your answer to an earlier one, and where a part of
+# a question builds on an earlier part, a mistake is counted once.
+#
+# **Time.** About four hours for Questions 1 to 7 and the open question; each says how many minutes
+# to plan. About three hours for the written part.
+#
+# **Hand in** this notebook under its own name, saved after "Restart kernel and run all cells".
+# Write your proofs into the cells of the written part, or hand in one PDF file beside it.
 
 # %% [markdown]
 # ## Notation
@@ -37,19 +48,19 @@
 # prediction of label $l$ is $\langle z_l, x\rangle$. All of Appendix C uses the **linear loss**
 # $-y\,\langle z_l,x\rangle$, because everything it asks of $n$ points is one matrix:
 #
-# $$V=\sum_{i=1}^n y_i\,x_i e_{l_i}^\top\ (d\times L),\qquad
+# $$V=\sum_{i=1}^n y_i\,x_i e_{l_i}^T\ (d\times L),\qquad
 # \hat{\mathcal L}(Z)=-\tfrac1n\langle V,Z\rangle,\qquad
-# \mathcal L(Z)=-\langle M,Z\rangle,\quad M=E[\,y\,x\,e_l^\top].$$
+# \mathcal L(Z)=-\langle M,Z\rangle,\quad M=E[\,y\,x\,e_l^T].$$
 #
 # | word | meaning |
 # |---|---|
-# | trace ball | $\|Z\|_{tr}\le r$, the sum of singular values |
-# | Frobenius ball | $\|Z\|_F\le r$ |
+# | trace ball | $\lvert Z\rvert_{tr}\le r$, the sum of singular values |
+# | Frobenius ball | $\lvert Z\rvert_F\le r$ |
 # | $\hat Z$ | a minimiser of $\hat{\mathcal L}$ over the ball |
 # | **generalisation gap** | $\mathcal L(\hat Z)-\hat{\mathcal L}(\hat Z)$: what training hides |
 # | **excess risk** | $\mathcal L(\hat Z)-\min_{\text{ball}}\mathcal L$: what sampling costs |
-# | average $R_n$ | $\frac rn E\|V\|$ with random signs for $y$ (Rademacher average) |
-# | its norm | spectral $\|V\|_2$ for the trace ball, $\|V\|_F$ for the Frobenius ball |
+# | average $R_n$ | $\frac rn E\lvert V\rvert$ with random signs for $y$ (Rademacher average) |
+# | its norm | $\lvert V\rvert_2$ (spectral) for the trace ball, $\lvert V\rvert_F$ for the other |
 # | Theorem 3 | $R_n\le r\sqrt{E\lvert x\rvert^2/n}$, for both balls |
 # | Theorem 4 | $R_n\le c\,r/\sqrt{nL}$: trace ball, isotropic $x$, $E\lvert x\rvert^2=1$ |
 #
@@ -139,7 +150,7 @@ plt.show()
 # minutes: 30
 
 # %% [markdown]
-# ## Question 1 (4 points): the minimiser, its gap and its excess
+# ## Question 1: the minimiser, its gap and its excess (4 points, 30 minutes)
 #
 # (a) `empirical_minimiser(V, radius, ball)` returns a minimiser $\hat Z$ of $-\langle V,Z\rangle$
 # over the ball, as a $d\times L$ array; `ball` is `"trace"` or `"frobenius"`. Hölder's inequality
@@ -160,9 +171,9 @@ plt.show()
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# *Solution.* $\langle V,Z\rangle\le\|V\|_2\|Z\|_{tr}$, with equality for $Z=r\,u_1v_1^\top$, the
+# *Solution.* $\langle V,Z\rangle\le|V|_2|Z|_{tr}$, with equality for $Z=r\,u_1v_1^T$, the
 # leading singular vectors: the extreme points of the trace ball have rank one. And
-# $\langle V,Z\rangle\le\|V\|_F\|Z\|_F$, with equality for $Z=rV/\|V\|_F$. The smallest risk on the
+# $\langle V,Z\rangle\le|V|_F|Z|_F$, with equality for $Z=rV/|V|_F$. The smallest risk on the
 # ball follows from the same inequality with $M$ in the place of $V/n$.
 
 
@@ -377,7 +388,7 @@ for name, ball in (("trace", TraceBall(radius)), ("frobenius", FrobeniusBall(rad
 # minutes: 35
 
 # %% [markdown]
-# ## Question 2 (3 points): how nearly is Theorem 3 attained?
+# ## Question 2: how nearly is Theorem 3 attained? (3 points, 35 minutes)
 #
 # In the world of Claim 7 the gap is $|v|/n$ (radius 1) with $v_l=\sum_i\zeta_i\,[l_i=l]$, where the
 # signs $\zeta_i$ are fair and $l_i=l$ with probability $p_l$, *any* law, all independent. Derive,
@@ -579,12 +590,12 @@ for n, L in ((5, 3), (60, 12), (10**6, 40)):
 # minutes: 35
 
 # %% [markdown]
-# ## Question 3 (3 points): a world that does cost excess risk
+# ## Question 3: a world that does cost excess risk (3 points, 35 minutes)
 #
 # The worlds of Appendix C have excess risk zero, so they do not show that the Frobenius ball
 # *learns* worse. As in the warm-up, a signal is needed. **Planted world**: $x=\zeta/\sqrt d$ with
 # random signs $\zeta$, and every label agrees with $\zeta_1$ with probability $(1+\rho)/2$. Then
-# $M=\theta\,e_1\mathbf 1^\top/\sqrt L$ with strength $\theta=\|M\|_F=\rho/\sqrt{dL}$, and
+# $M=\theta\,e_1\mathbf 1^T/\sqrt L$ with strength $\theta=|M|_F=\rho/\sqrt{dL}$, and
 # $V/n=M+N$, where the $dL$ entries of the noise have mean zero and, for a weak signal, variance
 # $1/(ndL)$ each.
 #
@@ -612,7 +623,7 @@ for n, L in ((5, 3), (60, 12), (10**6, 40)):
 # # BEGIN SOLUTION
 
 # %% [markdown]
-# *Solution.* $\|V/n\|_F^2\approx\theta^2+1/n$ and $\langle M,V/n\rangle\approx\theta^2$, so
+# *Solution.* $|V/n|_F^2\approx\theta^2+1/n$ and $\langle M,V/n\rangle\approx\theta^2$, so
 # for radius 1 $\langle M,\hat Z\rangle\approx\theta^2/\sqrt{\theta^2+1/n}$ and the excess is
 # $\theta\,(1-\theta/\sqrt{\theta^2+1/n})$. With $u=\theta\sqrt n$ it is
 # $(u-u^2/\sqrt{1+u^2})/\sqrt n$. Setting the derivative to zero and $w=u^2$ gives
@@ -841,7 +852,7 @@ assert np.isclose(mean, risks.mean(), rtol=1e-6), (
 # minutes: 30
 
 # %% [markdown]
-# ## Question 4 (3 points): does the advantage last?
+# ## Question 4: does the advantage last? (3 points, 30 minutes)
 #
 # Theorem 4 promises the trace ball $R_n\le c\,r/\sqrt{nL}$ for isotropic features: every doubling
 # of $L$ should lower the average by the same factor. Measure it. A slope is worth nothing without
@@ -1027,7 +1038,7 @@ for exponent in (-0.1, -0.4):
 # minutes: 30
 
 # %% [markdown]
-# ## Question 5 (3 points): what Theorem 4 does not say
+# ## Question 5: what Theorem 4 does not say (3 points, 30 minutes)
 #
 # As printed, Theorem 4 asks for no relation between $n$, $d$ and $L$. Its proof needs two. One is
 # stated in Appendix B (Lemma 1): for uniform labels and isotropic features with $E|x|^2=1$ it reads
@@ -1184,7 +1195,7 @@ for d, L in ((1, 300), (8, 2000), (50, 10_000), (40, 100)):
 # minutes: 25
 
 # %% [markdown]
-# ## Question 6 (2 points): a picture that does not lie
+# ## Question 6: a picture that does not lie (2 points, 25 minutes)
 #
 # Chevet's inequality makes $c=2$ a valid constant for Gaussian features, many points and the region
 # where Theorem 4 applies. `transition_figure(curves, n)` draws the transition and returns the
@@ -1378,7 +1389,7 @@ for d, mask in masks.items():
 # minutes: 30
 
 # %% [markdown]
-# ## Question 7 (2 points): one label too popular
+# ## Question 7: one label too popular (2 points, 30 minutes)
 #
 # Theorem 6 allows uneven labels. What decides about the advantage of the trace ball: how many
 # labels there are, or something else?
@@ -1559,7 +1570,7 @@ for d, law in worlds:
 # minutes: 25
 
 # %% [markdown]
-# ## Open question: what may one write?
+# ## Open question: what may one write? (5 points on top, 25 minutes)
 #
 # A referee report on a paper that cites Theorem 4 and Appendix C says: *"The trace norm learns from
 # missing labels at the rate $1/\sqrt{nL}$, and by the lower bound of Appendix C.2 the Frobenius
@@ -1592,16 +1603,16 @@ for d, law in worlds:
 # statement about excess risk is false for $L>d$, not only unproved.
 # (`leml_theory.predictions.clipped_excess` computes it exactly.)
 #
-# (iii) $L$ against $d$, better against the effective dimension $E|x|^2/\|E\,xx^\top\|$, since
+# (iii) $L$ against $d$, better against the effective dimension $E|x|^2/|E\,xx^T|$, since
 # features are rarely isotropic; whether features are centred (counts and frequencies are not); the
 # largest share of a label; points per label; the scale of $x$; what the loss and its range are; and
 # whether gap or excess is what one measures.
 #
-# *Marking guide (10 points).* (i) 4: gap is not excess, with the zero of Question 1 (2); the
-# condition $L\le d$ with a measured number (1); uneven labels or the second term (1). (ii) 3:
-# "learning itself" (1); the reduction to $n/L$ points per label (1); comparison with what the
-# theorem would say at that radius (1). (iii) 3: one for each relevant item with its reason, up to
-# three. An answer that calls the gap "excess" anywhere gets at most 6.
+# *Marking guide (5 points).* (i) 2: gap is not excess, with the zero of Question 1 (1); the
+# condition $L\le d$ with a measured number, or uneven labels, or the second term (1). (ii) 2:
+# "learning itself", with $n/L$ points per label (1); the comparison with what the theorem would say
+# at that radius (1). (iii) 1: three relevant items with their reasons. An answer that calls the gap
+# "excess" anywhere gets at most 3.
 
 # %% [raw]
 # # END SOLUTION

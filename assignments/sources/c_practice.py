@@ -16,15 +16,16 @@
 # that are not measured on the training sample, and data that meet the assumptions. This assignment
 # builds all three.
 #
-# **Learning goals.** You will be able to
+# **Learning goals.** When you are done you can
 #
-# - prove, from one matrix of residuals, that no point of a ball does better than a given number;
-# - minimise over the trace ball with nothing but leading singular vectors, and say how far you are;
-# - compare two estimators with a paired standard error and an exact population risk;
-# - say when the closed form of CPLST *is* the low-rank least-squares fit, and build a case where
-#   two correct programs return different matrices;
-# - check a printed derivative before you use it, and do half a step of LEML with missing labels;
-# - read off a data set which bound applies to it and how much it can promise.
+# 1. prove, from one matrix of residuals, that no point of a ball does better than a given number;
+# 2. minimise over the trace ball with nothing but leading singular vectors, and say how far from
+#    the minimum you are;
+# 3. compare two estimators with a paired standard error and an exact population risk;
+# 4. say when the closed form of CPLST *is* the low-rank least-squares fit, and build a case where
+#    two correct programs return different matrices;
+# 5. check a printed derivative before you use it, and do half a step of LEML with missing labels;
+# 6. read off a data set which bound applies to it and how much it can promise.
 #
 # **Notation.** $X$ is $n \times d$ with one point per row, $Y$ is $n \times L$, and `NaN` in $Y$ is
 # a label that was not observed; $\Omega$ is the set of observed entries. $Z$ is $d \times L$ and
@@ -32,11 +33,23 @@
 # $|Z|_2$ the largest of them, $|Z|_F$ the Frobenius norm. The squared loss is $\tfrac12 (y -
 # f)^2$, *with* the half; an **objective is a sum** over $\Omega$, a **risk an average**.
 #
-# **How it is marked.** Expect about four hours. Questions 1 to 7 are marked automatically, 20
-# points in all. The checks you see are few; the others use different seeds, sizes and laws. The
-# open question is read by a human. No question needs your answer to an earlier one. Use the
-# package as much as you like to solve, measure and check; where a question asks for a formula,
-# derive it.
+# **Before you start.** You need Python 3.11 or newer and the package, from the file that came with
+# this notebook: `python -m pip install NAME.whl`. Run the cells from top to bottom.
+#
+# **How it is marked.** 40 points. Questions 1 to 7 are marked automatically, 20 points: 3.5 by the
+# checks that you see, the others by checks of the same kind with other seeds, sizes and laws. The
+# written part at the end asks for proofs, 20 points, and is read by a person. The open question
+# earns up to 5 points on top. No question needs your answer to an earlier one, and where a part of
+# a question builds on an earlier part, a mistake is counted once.
+#
+# **Time.** About four hours for Questions 1 to 7 and the open question; each says how many minutes
+# to plan. About three hours for the written part.
+#
+# **Hand in** this notebook under its own name, saved after "Restart kernel and run all cells".
+# Write your proofs into the cells of the written part, or hand in one PDF file beside it.
+#
+# Use the package as much as you like to solve, measure and check; where a question asks for a
+# formula, derive it.
 
 # %% tags=["setup"]
 import os
@@ -79,7 +92,7 @@ plt.ion()  # figures appear when their cell ends, also after the style was chang
 
 
 def small_data(n, n_features, n_labels, *, missing, rng):
-    """Draw features and noisy labels of rank two, a share `missing` of which is NaN."""
+    """Draw features and noisy labels of rank two, of which a share `missing` is NaN."""
     X = rng.normal(size=(n, n_features))
     Z = low_rank_coefficients(n_features, n_labels, 2, rng) / np.sqrt(n_features)
     Y = X @ Z + rng.normal(size=(n, n_labels))
@@ -107,7 +120,7 @@ def w_step(X, Y, H, penalty):
 
 
 def observed_labels(features, n_labels, labels_per_point, n, rng):
-    """Draw n points and 0/1 labels of rank one, all NaN but `labels_per_point` a point."""
+    """Draw n points and 0/1 labels of rank one, all NaN but `labels_per_point` of each point."""
     labels = LogisticLabels(low_rank_coefficients(features.n_features, n_labels, 1, rng))
     sample = Scenario(features, labels, UniformLabels(n_labels, labels_per_point)).sample(n, rng)
     Y = np.full((n, n_labels), np.nan)
@@ -153,7 +166,7 @@ for radius in (0.5, 2.0, 4.0):
 # minutes: 30
 
 # %% [markdown]
-# ## Question 1 (3 points): prove that nobody can do better
+# ## Question 1: prove that nobody can do better (3 points, 30 minutes)
 #
 # For any numbers $y$, $f$ and $\rho$,
 # $$\tfrac12 (y - f)^2 \;\ge\; \rho\,(y - f) - \tfrac12 \rho^2,
@@ -343,7 +356,7 @@ for seed, missing, factor in ((121, 0.5, 0.6), (122, 0.3, 1.7), (123, 0.6, 4.0))
 # minutes: 30
 
 # %% [markdown]
-# ## Question 2 (3 points): walk from corner to corner
+# ## Question 2: walk from corner to corner (3 points, 30 minutes)
 #
 # Let $F(Z) = \sum_\Omega \tfrac12 (y_{il} - \langle x_i, z_l\rangle)^2$ and $G$ its gradient at
 # $Z$. One step of Frank and Wolfe goes from $Z$ towards the point $S$ of the ball that minimises
@@ -546,7 +559,7 @@ def draw_excess(sizes, results, oracle):
 # minutes: 35
 
 # %% [markdown]
-# ## Question 3 (3 points): one predictor for all labels
+# ## Question 3: one predictor for all labels (3 points, 35 minutes)
 #
 # If all labels share one predictor, $Z^\star = z 1^T$, a learner that knows it pools all $n s$
 # observed labels. The trace ball of radius $|Z^\star|_{tr}$ does not know it, but matrices of low
@@ -580,9 +593,9 @@ def paired_excess(world, n, trials, rng):
         With linear labels; `world.labels.Z` is the true Z. The radius of each ball is the norm of
         the true Z, the ball's own norm (`TraceBall(1.0).norm`, `FrobeniusBall(1.0).norm`).
     n, trials : int
-        Points a sample, and number of samples.
+        Points per sample, and number of samples.
     rng : Generator
-        `world.sample(n, rng)` is drawn once a trial, and nothing else.
+        `world.sample(n, rng)` is drawn once per trial, and nothing else.
 
     Returns
     -------
@@ -657,9 +670,9 @@ world = Scenario(
 found = paired_excess(world, 60, 4, rng)
 assert set(found) == {"trace", "frobenius", "advantage", "stderr"}, "Return these four keys."
 for key in ("trace", "frobenius"):
-    assert np.shape(found[key]) == (4,), f"'{key}' should hold one number a trial."
+    assert np.shape(found[key]) == (4,), f"'{key}' should hold one number per trial."
     assert np.min(found[key]) > 0, f"'{key}': no point of the ball has an excess risk below zero."
-assert np.isfinite([found["advantage"], found["stderr"]]).all(), "Two finite numbers, please."
+assert np.isfinite([found["advantage"], found["stderr"]]).all(), "Two finite numbers are needed."
 
 # %%
 """ # BEGIN TEST CONFIG
@@ -688,7 +701,7 @@ for key, kind in (("trace", TraceBall), ("frobenius", FrobeniusBall)):
     # Two points within a gap of 1e-8 of the scale have predictions within sqrt(2e-8) of each other.
     assert np.allclose(found[key], expected, atol=3e-4), (
         f"'{key}': not the excess risks of the minimisers on the samples drawn from `rng`, "
-        "one sample a trial: check the radius, the risk, and what is subtracted."
+        "one sample per trial: check the radius, the risk, and what is subtracted."
     )
 
 # %%
@@ -755,7 +768,7 @@ for law, seen in zip(laws, (UniformLabels(5, 2), UniformLabels(4, 3, replace=Tru
 # minutes: 30
 
 # %% [markdown]
-# ## Question 4 (3 points): closed forms, and two right answers
+# ## Question 4: closed forms, and two right answers (3 points, 30 minutes)
 #
 # Claim 1: with $X = U \Sigma V^T$ (positive singular values only) and $M = U^T Y$, the matrix $V
 # \Sigma^{-1} M_k$ minimises $|Y - XZ|_F^2$ over $\mathrm{rank}(Z) \le k$, where $M_k$ keeps the
@@ -936,7 +949,7 @@ for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7 + TERM % 4, 7, 4, 3)):
 # minutes: 35
 
 # %% [markdown]
-# ## Question 5 (3 points): never trust a printed derivative
+# ## Question 5: never trust a printed derivative (3 points, 35 minutes)
 #
 # Newton's method for LEML needs the first and second derivative in $b$ of a loss $\ell(a, b)$, $a$
 # the label and $b$ the prediction. Table 1 of the paper prints:
@@ -954,7 +967,7 @@ for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7 + TERM % 4, 7, 4, 3)):
 # 2. Write `table_1` with the right ones, by formulas of your own (`LOSSES` is for checking). It
 #    must stay finite for $|ab|$ of several hundred.
 # 3. Write `gradients`, of
-#    $J(W, H) = \sum_\Omega \ell(y_{il}, x_i^T W h_l) + \tfrac{\lambda}{2}(|W|_F^2 + |H|_F^2)$.
+#    $J(W, H) = \sum_\Omega \ell(y_{il}, x_i^T W h_l) + \tfrac{\mu}{2}(|W|_F^2 + |H|_F^2)$.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -993,7 +1006,7 @@ def gradients(name, X, Y, W, H, penalty):
     X : (n, d) array
     Y : (n, L) array, NaN where a label is missing
     W, H : (d, k) and (L, k) arrays
-    penalty : float, lambda
+    penalty : float, mu
     """
     # BEGIN SOLUTION
     seen = ~np.isnan(Y)
@@ -1139,10 +1152,10 @@ for seed, name in ((521, "squared"), (522, "logistic"), (523, "squared_hinge")):
 # minutes: 20
 
 # %% [markdown]
-# ## Question 6 (2 points): half a step of LEML
+# ## Question 6: half a step of LEML (2 points, 20 minutes)
 #
 # For the squared loss, $J(W, H) = \sum_\Omega \tfrac12 (y_{il} - x_i^T W h_l)^2 +
-# \tfrac{\lambda}{2}(|W|_F^2 + |H|_F^2)$. For fixed $W$ the rows of $H$ are independent of each
+# \tfrac{\mu}{2}(|W|_F^2 + |H|_F^2)$. For fixed $W$ the rows of $H$ are independent of each
 # other: each is a ridge regression on the $k$ features $W^T x_i$ of *its own* observed points.
 #
 # 1. Write `h_step`. A label without any observed point has a minimiser too.
@@ -1197,8 +1210,8 @@ show_q6()
 
 # %% [markdown]
 # Both starts end at one value. With $k \ge \min(d, L)$ the minimum of $J$ is that of the convex
-# problem $\sum_\Omega \ell + \lambda |Z|_{tr}$, so Question 1 has a word to say here as well:
-# scale the residuals until $|X^T R_\Omega|_2 \le \lambda$, and $\sum_\Omega (\rho y - \rho^2/2)$
+# problem $\sum_\Omega \ell + \mu |Z|_{tr}$, so Question 1 has a word to say here as well:
+# scale the residuals until $|X^T R_\Omega|_2 \le \mu$, and $\sum_\Omega (\rho y - \rho^2/2)$
 # is a lower bound. With small $k$ there may be local minima.
 
 # %% [raw]
@@ -1331,13 +1344,13 @@ for name in ("raw", "centred"):
 # minutes: 35
 
 # %% [markdown]
-# ## Question 7 (3 points): how much can be promised at all?
+# ## Question 7: how much can be promised at all? (3 points, 35 minutes)
 #
-# The bounds compare Rademacher averages: with $V = \sum_i \varepsilon_i x_i e_{l_i}^T$, one sign a
-# point and $l_i$ one of its observed labels, uniformly, the Frobenius ball has $E|V|_F/n$ and the
-# trace ball $E|V|_2/n$. The *advantage* of the trace ball is their ratio; `diagnose` measures it,
-# for the features as they are (`.raw.advantage`, an `Estimate` with `.value` and `.stderr`) and
-# with their mean subtracted (`.centred.advantage`).
+# The bounds compare Rademacher averages: with $V = \sum_i \varepsilon_i x_i e_{l_i}^T$, one sign
+# per point and $l_i$ one of its observed labels, uniformly, the Frobenius ball has $E|V|_F/n$ and
+# the trace ball $E|V|_2/n$. The *advantage* of the trace ball is their ratio; `diagnose` measures
+# it, for the features as they are (`.raw.advantage`, an `Estimate` with `.value` and `.stderr`)
+# and with their mean subtracted (`.centred.advantage`).
 #
 # 1. The data are given; only signs and labels are random. Show that $E|V|_F^2 = \sum_i |x_i|^2$
 #    and $E|V|_2^2 \ge \max(|E\,VV^T|_2, |E\,V^TV|_2)$, and work out both matrices. The root of the
@@ -1378,7 +1391,7 @@ def ceilings(X, Y):
 def figure_q7(X, Y, shifts, rng):
     """Draw the advantages of X + shift against `shifts`, with `ax.plot`, and return the Axes.
 
-    One call `diagnose(X + shift, Y, rng=rng, draws=20)` a shift gives both measured advantages.
+    One call `diagnose(X + shift, Y, rng=rng, draws=20)` per shift gives both measured advantages.
     """
     # BEGIN SOLUTION
     reports = [diagnose(X + shift, Y, rng=rng, draws=20) for shift in shifts]
@@ -1453,7 +1466,7 @@ assert all((picture.x_label, picture.y_label)), "Both axes need a label."
 assert picture.legend, "The curves cannot be told apart without a legend."
 for word in ("raw", "ceiling", "centred"):
     curve = picture.line(word)
-    assert np.shape(curve.x) == np.shape(shifts), f"'{word}': one point a shift, please."
+    assert np.shape(curve.x) == np.shape(shifts), f"'{word}': there should be one point per shift."
     assert np.allclose(curve.x, shifts), f"'{word}' is not drawn against the shifts."
     assert np.min(curve.y) > 0.9, f"'{word}': an advantage is a ratio that is not below one."
 
@@ -1543,7 +1556,7 @@ for j, shift in enumerate(shifts):
 # minutes: 20
 
 # %% [markdown]
-# ## Open question: what would you tell a colleague?
+# ## Open question: what would you tell a colleague? (5 points on top, 20 minutes)
 #
 # A colleague has $n = 5000$ documents, word counts of $d = 1800$ words, $L = 160$ tags, all of
 # them known, and writes: "I use the trace norm, because Theorem 4 promises an excess risk $\sqrt L

@@ -77,7 +77,7 @@ def share_of_theorem_3() -> Axes:
     ax = _axes(xlabel="number of labels L", ylabel="share of Theorem 3 used, n → ∞", xscale="log")
     labels = np.arange(1, 65)
     ax.plot(labels, [chi_mean(int(L)) for L in labels], "k-", label="rank-one features: E|g|/√L")
-    ax.plot(labels, 1 - 1 / (4 * labels), "k:", label="1 − 1/(4L)")
+    ax.plot(labels, 1 - 1 / (4 * labels), "k:", label="1 - 1/(4L)")
     ax.axhline(1, color="#7a3b69")
     ax.set_title("No constant below 1 holds for all laws")
     ax.legend()
@@ -90,7 +90,7 @@ def gap_and_excess() -> Axes:
     u = np.linspace(0, 3, 200)
     tail = np.array([math.erfc(t / math.sqrt(2)) / 2 for t in u])
     ax.plot(u, 2 * np.exp(-(u**2) / 2) / math.sqrt(2 * math.pi), "k-", label="gap: 2φ(u)")
-    ax.plot(u, 2 * u * tail, "k--", label="excess: 2uΦ(−u)")
+    ax.plot(u, 2 * u * tail, "k--", label="excess: 2uΦ(-u)")
     ax.set_title("The gap is largest where nothing can be lost")
     ax.legend()
     return ax
@@ -104,9 +104,11 @@ def transition() -> Axes:
     for d, mark in ((8, "o"), (32, "s"), (128, "^")):
         values = [spectral_norm(d, np.full(L, 1 / L)) / math.sqrt(d) for L in labels]
         ax.plot(labels, values, f"k{mark}-", mfc="white", label=f"d = {d}")
-        ax.plot(labels[labels <= d], 2 / np.sqrt(labels[labels <= d]), "--", color="#7a3b69")
+        valid = labels[labels <= d]
+        ax.plot(valid, 2 / np.sqrt(valid), "--", color="#7a3b69")
+        ax.plot(valid[-1], 2 / math.sqrt(valid[-1]), "x", color="#7a3b69")
         ax.axhline(1 / math.sqrt(d), color="0.7", lw=0.8)
-    ax.set_title("2/√L (dashed) holds up to L = d; beyond, the average stays above 1/√d")
+    ax.set_title("2/√L (dashed) is valid up to L = d (crosses); then 1/√d (grey)", fontsize=10)
     ax.legend()
     return ax
 
@@ -128,13 +130,13 @@ def frank_wolfe(steps: int = 60) -> Axes:
         Z = Z + min(1.0, gap / bend) * (S - Z)
     ax = _axes(xlabel="step", ylabel="objective", yscale="log")
     ax.plot(range(steps), np.minimum.accumulate(gaps), "k--", label="smallest gap so far: a proof")
-    ax.plot(range(steps), true, "k-", label="F(Z) − min F: the truth")
+    ax.plot(range(steps), true, "k-", label="F(Z) - min F: the truth")
     ax.set_title("Frank-Wolfe brings its own certificate")
     ax.legend()
     return ax
 
 
-def prediction(trials: int = 4, sizes: tuple[int, ...] = (512, 1024, 2048, 4096)) -> Axes:
+def prediction(trials: int = 8, sizes: tuple[int, ...] = (1024, 2048, 4096, 8192)) -> Axes:
     """Draw predicted and measured excess risks of both minimisers for a true Z of rank one."""
     ax = _axes(xlabel="number of points n", ylabel="excess risk", xscale="log", yscale="log")
     found: dict[str, list[float]] = {"trace": [], "frobenius": []}
@@ -144,8 +146,17 @@ def prediction(trials: int = 4, sizes: tuple[int, ...] = (512, 1024, 2048, 4096)
             values.append(promised[ball].excess)
     for ball, look in LOOKS.items():
         ax.plot(sizes, found[ball], look[1:], color="black", label=f"{ball} ball, predicted")
-        means = [np.mean(_excess(n, ball, trials)) for n in sizes]
-        ax.plot(sizes, means, look[0], color="black", mfc="white", label=f"{ball} ball, measured")
+        values = np.array([_excess(n, ball, trials) for n in sizes])
+        bars = 2 * values.std(axis=1, ddof=1) / math.sqrt(trials)
+        style = {
+            "fmt": look[0],
+            "color": "black",
+            "mfc": "white",
+            "label": f"{ball} ball, measured",
+        }
+        ax.errorbar(sizes, values.mean(axis=1), bars, **style)
+    ax.set_xticks(sizes, [str(n) for n in sizes])
+    ax.minorticks_off()
     ax.set_title("d = L = 16, one predictor of rank one, squared loss")
     ax.legend(fontsize=8)
     return ax

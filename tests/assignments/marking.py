@@ -35,7 +35,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1]), str(HERE.parent / "mutation")]
 from marking_exceptions import EQUIVALENT, REWRITES  # noqa: E402
 from mutants import _replacements, _Site, _sites, _text  # noqa: E402
 
-from assignments.assignment import read_assignment  # noqa: E402
+from assignments.assignment import Assignment, read_assignment  # noqa: E402
 from assignments.grading.specification import Question, Specification, Test  # noqa: E402
 from assignments.source import find_sources  # noqa: E402
 
@@ -86,17 +86,18 @@ class Slip:
 @cache
 def specification(letter: str, term: int) -> Specification:
     """Return what the grader knows of an assignment in a term."""
-    return read_assignment(_path(letter), term).specification(term)
+    return _assignment(letter, term).specification(term)
 
 
-def _path(letter: str) -> Path:
-    return find_sources([letter])[0]
+@cache
+def _assignment(letter: str, term: int) -> Assignment:
+    return read_assignment(find_sources([letter])[0], term)
 
 
 @cache
 def reference(letter: str, question: str, term: int) -> str:
     """Return the reference answer to a question: its code without demonstrations."""
-    cells = read_assignment(_path(letter), term).cells("solution", question)
+    cells = _assignment(letter, term).cells("solution", question)
     code = [cell.text for cell in cells if cell.kind == "code" and "NO PROMPT" not in cell.text]
     return "\n\n".join(code)
 
@@ -106,8 +107,9 @@ def slips(letter: str, question: str, term: int) -> Iterator[tuple[Slip, str]]:
     tree = ast.parse(reference(letter, question, term))
     seen: Counter[tuple[str, str, str]] = Counter()
     found: set[str] = set()
+    looks = _looks(tree)
     for site in list(_sites(tree, _Site(tree, "body", None, "", None, None))):
-        if _is_look(site):
+        if site.node in looks:
             continue
         original, statement = site.node, site.statement or site.node
         before = _text(statement)
@@ -123,15 +125,27 @@ def slips(letter: str, question: str, term: int) -> Iterator[tuple[Slip, str]]:
                 seen[key] += 1
 
 
-def _is_look(site: _Site) -> bool:
-    """Say whether a node only decorates: an option of that kind, or a statement that calls one."""
-    parts = [site.parent, *ast.walk(site.node)] if isinstance(site.node, ast.keyword) else []
-    if any(isinstance(node, ast.keyword) and node.arg in LOOKS for node in (site.parent, *parts)):
-        return True
-    calls = [node for node in ast.walk(site.statement or site.node) if isinstance(node, ast.Call)]
-    names = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
-    compound = isinstance(site.statement, ast.FunctionDef | ast.For | ast.If | ast.With)
-    return bool(names & DECORATION) and not compound
+def _looks(tree: ast.AST) -> set[ast.AST]:
+    """Return the nodes that only decorate a picture: such options and statements, and all in them.
+
+    What is drawn without a label is decoration too.
+    """
+    found: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if (isinstance(node, ast.keyword) and node.arg in LOOKS) or _decorates(node):
+            found |= set(ast.walk(node))
+    return found
+
+
+def _decorates(node: ast.AST) -> bool:
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return name in ("shades", "note")
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="plot"), keywords=keywords)):
+            return all(keyword.arg != "label" for keyword in keywords)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
+            return name in DECORATION
+    return False
 
 
 def _slips(site: _Site) -> Iterator[ast.AST]:
@@ -206,8 +220,11 @@ def lost(letter: str, name: str, code: str, term: int, *, stop: bool = True) -> 
     except Exception as error:
         return {"all": repr(error)}
     failed: dict[str, str] = {}
-    for test in sorted(question.tests, key=lambda test: _cost(letter, name, test)):
-        message = _failure(letter, test, question, answers, term)
+    for test in sorted(question.tests, key=lambda test: (test.hidden, _cost(letter, name, test))):
+        key = (test.code, code)
+        message = _SEEN.get(key, "") or _failure(letter, test, question, answers, term)
+        if message and not test.hidden:
+            _SEEN[key] = message
         if message and test.points:
             failed[test.name] = message
             if stop:
@@ -216,6 +233,8 @@ def lost(letter: str, name: str, code: str, term: int, *, stop: bool = True) -> 
 
 
 _TIMES: dict[tuple[str, str, str], float] = {}
+# Visible tests do not know the term: an answer that failed one fails it again.
+_SEEN: dict[tuple[str, str], str] = {}
 
 
 def _cost(letter: str, name: str, test: Test) -> float:

@@ -1,13 +1,257 @@
 """Slips that cannot or need not cost points, each with the reason, and rewrites that must not."""
 
-ROUNDING = "differs only where two numbers are equal to the last bit"
-SYMMETRIC = "the law of V is symmetric"
-FREE = "the question allows a factor of 2.5"
-UNREAD = "an entry that is never read, or multiplied by zero"
-SAME = "another way to the same number"
+# ruff: noqa: E501
 
-# (question, function, statement, mutated statement): the reason
-EQUIVALENT: dict[tuple[str, str, str, str], str] = {}
+# (question, function, statement, mutated statement): why it costs nothing.
+EQUIVALENT: dict[tuple[str, str, str, str], str] = {
+    (
+        "a:q2",
+        "conditional_averages",
+        "n = X.shape[0]",
+        "n = labels.shape[0]",
+    ): "there are as many labels as points",
+    (
+        "a:q2",
+        "conditional_averages",
+        "seen = np.eye(n_labels)[labels]",
+        "seen = np.eye(n_labels + 1)[labels]",
+    ): "a column of zeros more changes no norm",
+    ("a:q3", "sample_V", "counts = np.asarray(counts)", "pass"): "the tests hand over an array",
+    (
+        "a:q3",
+        "sample_V",
+        "return rng.normal(size=shape) * np.sqrt(counts / n_features)",
+        "return -(rng.normal(size=shape) * np.sqrt(counts / n_features))",
+    ): "the law of V is symmetric",
+    (
+        "a:q3",
+        "sample_V",
+        "return (2.0 * rng.binomial(counts, 0.5, size=shape) - counts) / math.sqrt(n_features)",
+        "return -((2.0 * rng.binomial(counts, 0.5, size=shape) - counts) / math.sqrt(n_features))",
+    ): "the law of V is symmetric",
+    (
+        "a:q3",
+        "sample_V",
+        "return np.outer(mu, 2.0 * rng.binomial(counts, 0.5) - counts)",
+        "return -np.outer(mu, 2.0 * rng.binomial(counts, 0.5) - counts)",
+    ): "the law of V is symmetric",
+    (
+        "a:q4",
+        "exact_share",
+        "return float(np.mean([np.linalg.norm(steps[list(walk)].sum(0)) for walk in walks]) / math.sqrt(n))",
+        "return float(np.mean([np.linalg.norm(steps[list(walk)].sum(0), 2) for walk in walks]) / math.sqrt(n))",
+    ): "of a vector it is the same norm",
+    (
+        "a:q4",
+        "labels_needed",
+        "return next((n_labels for n_labels in itertools.count(1) if limit_share(n_labels) >= share))",
+        "return next((n_labels for n_labels in itertools.count(1) if limit_share(n_labels) > share))",
+    ): "differs only where two numbers agree to the last bit",
+    (
+        "b:q3",
+        "measured_excess",
+        "found[i] = radius * (np.linalg.norm(M) - np.sum(M * Z))",
+        "found[i] = radius * (np.linalg.norm(M, 2) - np.sum(M * Z))",
+    ): "M has rank one: all these norms agree",
+    (
+        "b:q3",
+        "measured_excess",
+        "found[i] = radius * (np.linalg.norm(M) - np.sum(M * Z))",
+        "found[i] = radius * (np.linalg.norm(M, 'nuc') - np.sum(M * Z))",
+    ): "M has rank one: all these norms agree",
+    (
+        "b:q4",
+        "half_slope",
+        "above = np.flatnonzero(slopes >= -0.25)",
+        "above = np.flatnonzero(slopes > -0.25)",
+    ): "differs only where two numbers agree to the last bit",
+    (
+        "b:q4",
+        "half_slope",
+        "pair = slice(above[0] - 1, above[0] + 1)",
+        "pair = slice(above[0] - 2, above[0] + 1)",
+    ): "the slopes increase there, so a third point changes no interpolation",
+    (
+        "b:q4",
+        "half_slope",
+        "pair = slice(above[0] - 1, above[0] + 1)",
+        "pair = slice(above[0] - 1, above[0] + 2)",
+    ): "the slopes increase there, so a third point changes no interpolation",
+    (
+        "b:q5",
+        "theorem_4_applies",
+        "return bool(n > L ** 2 * math.log(L ** 2 / 2) / 2 and d >= L)",
+        "return -bool(n > L ** 2 * math.log(L ** 2 / 2) / 2 and d >= L)",
+    ): "-True is true",
+    (
+        "b:q5",
+        "theorem_4_applies",
+        "return bool(n > L ** 2 * math.log(L ** 2 / 2) / 2 and d >= L)",
+        "return bool(n >= L ** 2 * math.log(L ** 2 / 2) / 2 and d >= L)",
+    ): "the threshold is no whole number",
+    (
+        "b:q5",
+        "corrected_rate",
+        "return radius * (1 / math.sqrt(n * L) + 1 / math.sqrt(n * d))",
+        "return radius * (2 / math.sqrt(n * L) + 1 / math.sqrt(n * d))",
+    ): "the question allows a factor of 2.5",
+    (
+        "b:q5",
+        "corrected_rate",
+        "return radius * (1 / math.sqrt(n * L) + 1 / math.sqrt(n * d))",
+        "return radius * (1 / math.sqrt(n * (L + 1)) + 1 / math.sqrt(n * d))",
+    ): "the question allows a factor of 2.5",
+    (
+        "b:q5",
+        "corrected_rate",
+        "return radius * (1 / math.sqrt(n * L) + 1 / math.sqrt(n * d))",
+        "return radius * (1 / math.sqrt(n * L) + 2 / math.sqrt(n * d))",
+    ): "the question allows a factor of 2.5",
+    (
+        "b:q5",
+        "corrected_rate",
+        "return radius * (1 / math.sqrt(n * L) + 1 / math.sqrt(n * d))",
+        "return radius * (1 / math.sqrt(n * L) + 1 / math.sqrt(n * (d + 1)))",
+    ): "the question allows a factor of 2.5",
+    (
+        "b:q7",
+        "uneven_rate",
+        "return radius * (math.sqrt(max(p) / n) + 1 / math.sqrt(n * d))",
+        "return radius * (math.sqrt(max(p) / n) + 2 / math.sqrt(n * d))",
+    ): "the question allows a factor of 2.5",
+    (
+        "b:q7",
+        "uneven_rate",
+        "return radius * (math.sqrt(max(p) / n) + 1 / math.sqrt(n * d))",
+        "return radius * (math.sqrt(max(p) / n) + 1 / math.sqrt(n * (d + 1)))",
+    ): "the question allows a factor of 2.5",
+    (
+        "c:q1",
+        "lower_bound",
+        "rho, y = (np.where(seen, R, 0.0), np.where(seen, Y, 0.0))",
+        "rho, y = (np.where(seen, R, 0.0), np.where(seen, Y, 1.0))",
+    ): "multiplied by a residual of zero",
+    (
+        "c:q1",
+        "best_multiple",
+        "rho, square = (np.where(seen, R, 0.0), np.sum(R[seen] ** 2))",
+        "rho, square = (np.where(seen, R, 1.0), np.sum(R[seen] ** 2))",
+    ): "`lower_bound` looks at observed entries only",
+    (
+        "c:q2",
+        "frank_wolfe_step",
+        "t = 1.0 if gap >= bend else max(0.0, gap / bend)",
+        "t = 1.0 if gap > bend else max(0.0, gap / bend)",
+    ): "differs only where two numbers agree to the last bit",
+    (
+        "c:q3",
+        "paired_excess",
+        "balls = [kind(kind(1.0).norm(world.labels.Z)) for kind in (TraceBall, FrobeniusBall)]",
+        "balls = [kind(kind(2.0).norm(world.labels.Z)) for kind in (TraceBall, FrobeniusBall)]",
+    ): "the radius of a ball does not enter its norm",
+    (
+        "c:q4",
+        "fit_with_intercept",
+        "Z = low_rank_least_squares(X - x_mean, Y - y_mean, rank)",
+        "Z = low_rank_least_squares(X - x_mean, Y + y_mean, rank)",
+    ): "centred features do not see a constant added to the labels",
+    (
+        "c:q4",
+        "fit_with_intercept",
+        "Z = low_rank_least_squares(X - x_mean, Y - y_mean, rank)",
+        "Z = low_rank_least_squares(X - x_mean, Y + 1 - y_mean, rank)",
+    ): "centred features do not see a constant added to the labels",
+    (
+        "c:q4",
+        "two_minimisers",
+        "kept = np.arange(min(n_features, n_labels))",
+        "kept = np.arange(max(n_features, n_labels))",
+    ): "as many singular values as are needed",
+    (
+        "c:q4",
+        "two_minimisers",
+        "kept = np.arange(min(n_features, n_labels))",
+        "kept = np.arange(min(n_labels, n_labels))",
+    ): "as many singular values as are needed",
+    (
+        "c:q4",
+        "two_minimisers",
+        "kept = np.arange(min(n_features, n_labels))",
+        "kept = np.arange(min(n_features + 1, n_labels))",
+    ): "as many singular values as are needed",
+    (
+        "c:q4",
+        "two_minimisers",
+        "kept = np.arange(min(n_features, n_labels))",
+        "kept = np.arange(min(n_features, n_labels + 1))",
+    ): "as many singular values as are needed",
+    (
+        "c:q5",
+        "table_1",
+        "return (0.5 * (a - b) ** 2, b - a, np.ones_like(b))",
+        "return (0.5 * (a - b) ** 2, b - a, np.ones_like(b + 1))",
+    ): "the shape is the same",
+    (
+        "c:q5",
+        "table_1",
+        "return (slack ** 2, -2 * a * slack, np.where(a * b < 1, 2.0, 0.0))",
+        "return (slack ** 2, -2 / a * slack, np.where(a * b < 1, 2.0, 0.0))",
+    ): "a is 1 or -1",
+    (
+        "c:q5",
+        "table_1",
+        "return (slack ** 2, -2 * a * slack, np.where(a * b < 1, 2.0, 0.0))",
+        "return (slack ** 2, -2 * a * slack, np.where(a * b <= 1, 2.0, 0.0))",
+    ): "differs only where two numbers agree to the last bit",
+    (
+        "c:q5",
+        "table_1",
+        "chance = np.where(a * b > 0, small, 1.0) / (1 + small)",
+        "chance = np.where(a * b >= 0, small, 1.0) / (1 + small)",
+    ): "differs only where two numbers agree to the last bit",
+    (
+        "c:q5",
+        "table_1",
+        "chance = np.where(a * b > 0, small, 1.0) / (1 + small)",
+        "chance = np.where(a / b > 0, small, 1.0) / (1 + small)",
+    ): "a is 1 or -1",
+    (
+        "c:q5",
+        "gradients",
+        "first = table_1(name, np.where(seen, Y, 1.0), X @ W @ H.T)[1]",
+        "first = table_1(name, np.where(seen, Y, 0.0), X @ W @ H.T)[1]",
+    ): "what stands at missing labels is masked afterwards",
+    (
+        "c:q5",
+        "gradients",
+        "first = table_1(name, np.where(seen, Y, 1.0), X @ W @ H.T)[1]",
+        "first = table_1(name, np.where(seen, Y, 2.0), X @ W @ H.T)[1]",
+    ): "what stands at missing labels is masked afterwards",
+    (
+        "c:q7",
+        "figure_q7",
+        "limit = [ceilings(X + shift, Y)['raw'] for shift in shifts]",
+        "limit = [ceilings(X + shift, Y + 1)['raw'] for shift in shifts]",
+    ): "only which labels are missing matters",
+    (
+        "c:q7",
+        "figure_q7",
+        "y, error = np.array([(point.value, 2 * point.stderr) for point in found]).T",
+        "y, error = np.array([(point.value, 2 / point.stderr) for point in found]).T",
+    ): "the band of errors is decoration",
+    (
+        "c:q7",
+        "figure_q7",
+        "y, error = np.array([(point.value, 2 * point.stderr) for point in found]).T",
+        "y, error = np.array([(point.value, 4 * point.stderr) for point in found]).T",
+    ): "the band of errors is decoration",
+    (
+        "c:q7",
+        "figure_q7",
+        "y, error = np.array([(point.value, 2 * point.stderr) for point in found]).T",
+        "y, error = np.array([(point.value, 3 * point.stderr) for point in found]).T",
+    ): "the band of errors is decoration",
+}
 
 # Right answers that look different: each replaces functions of the reference answer.
 REWRITES: dict[str, list[str]] = {
@@ -154,7 +398,7 @@ def plot_promise(features, observation, n_values, radius, rng, ax=None):
 """,
         """
 def plot_promise(features, observation, n_values, radius, rng, ax=None):
-    ax = ax or plt.gca()
+    ax = ax or plt.figure().gca()
     both = [rademacher_averages(features, observation, n, draws=200, rng=rng) for n in n_values]
     for ball, name, line in (("trace", "trace ball", ":"), ("frobenius", "Frobenius ball", "--")):
         values = [radius * one[ball].value for one in both]

@@ -205,21 +205,21 @@ WRONG: tuple[Wrong, ...] = (
         "q2",
         "takes the labels for uniform",
         _moments("2 * n * (n - 1) / p.size"),
-        0.5,
+        2.0,
         r"how likely do two points share a label",
     ),
     Wrong(
         "q2",
         "counts each pair of points once",
         _moments("n * (n - 1) * np.sum(p**2)"),
-        0.0,
+        1.5,
         r"variance of \|v\|\^2 is wrong for two points",
     ),
     Wrong(
         "q2",
         "reports the paper's upper bound 2 n^2 for 2 n (n - 1)",
         _moments("2 * n**2 * np.sum(p**2)"),
-        0.0,
+        1.5,
         r"what does n = 1 give",
     ),
     Wrong(
@@ -233,14 +233,14 @@ WRONG: tuple[Wrong, ...] = (
         "q2",
         "expands the root with 1/4 for 1/8",
         _moments("2 * n * (n - 1) * np.sum(p**2)", ratio="1 - variance / (4 * n**2)"),
-        2.25,
+        1.75,
         r"put E t",
     ),
     Wrong(
         "q2",
         "hard-codes the visible case",
         _moments("2.0", ratio="0.9375"),
-        0.5,
+        1.25,
         r"not that of all outcomes listed",
     ),
     Wrong(
@@ -262,7 +262,7 @@ WRONG: tuple[Wrong, ...] = (
         "q3",
         "pastes a fixed seed in",
         _FORMULA + _WORST + _measured(seed="rng = np.random.default_rng(0)"),
-        2.25,
+        1.5,
         r"on the samples drawn from rng",
     ),
     Wrong(
@@ -272,7 +272,7 @@ WRONG: tuple[Wrong, ...] = (
         "    return theta * (1 - theta / math.sqrt(theta**2 + 1 / math.sqrt(n)))\n"
         + _WORST
         + _measured(),
-        1.75,
+        2.0,
         r"how much of it is noise",
     ),
     Wrong(
@@ -346,14 +346,14 @@ WRONG: tuple[Wrong, ...] = (
         "q5",
         "believes the statement as printed",
         _validity(_ENOUGH, "radius / math.sqrt(n * L)"),
-        1.0,
+        1.25,
         r"fix d and let L grow",
     ),
     Wrong(
         "q5",
         "turns the condition round: d for L",
         _validity(f"{_ENOUGH} and d <= L", "radius * math.sqrt(1 / n / max(d, L))"),
-        0.25,
+        0.5,
         r"look at the half slopes",
     ),
     Wrong(
@@ -367,7 +367,7 @@ WRONG: tuple[Wrong, ...] = (
         "q5",
         "leaves the radius out",
         _validity(f"{_ENOUGH} and d >= L", "1 / math.sqrt(n * min(d, L))"),
-        2.0,
+        1.75,
         r"half the radius",
     ),
     Wrong(
@@ -381,7 +381,7 @@ WRONG: tuple[Wrong, ...] = (
         "q5",
         "allows d = L only, the case of the visible check",
         _validity(f"{_ENOUGH} and d == L"),
-        2.0,
+        2.25,
         r"Wrong for some d and L",
     ),
     # Question 6: 0.5 axes and names, 0.75 measured lines, 0.75 Theorem 4.
@@ -460,21 +460,21 @@ WRONG: tuple[Wrong, ...] = (
         "q7",
         "divides by Theorem 3 for E|x|^2 = 1 whatever x is",
         _SHARE.replace("features.moments.second_moment / n", "1 / n") + _UNEVEN,
-        1.25,
+        1.5,
         r"which E\|x\|\^2",
     ),
     Wrong(
         "q7",
         "takes the Frobenius ball",
         _SHARE.replace('"trace"', '"frobenius"') + _UNEVEN,
-        1.25,
+        1.5,
         r"which ball",
     ),
     Wrong(
         "q7",
         "leaves the standard error in other units than the ratio",
         _SHARE.replace("average.stderr / bound", "average.stderr") + _UNEVEN,
-        1.25,
+        1.5,
         r"not in the units of the ratio",
     ),
 )

@@ -24,7 +24,7 @@ _Q1 = (
         "q1",
         "takes the Frobenius norm for the dual of the trace norm",
         _with("q1", (_SPECTRAL, "np.linalg.norm(X.T @ rho)")),
-        0.5,
+        1.5,
         "dual norm",
     ),
     Wrong(
@@ -142,7 +142,7 @@ _Q3 = (
             (_FITS, _FITS.replace("(problem,", "(problem_of(world.sample(n, rng)),")),
         ),
         0.5,
-        "one sample a trial",
+        "one sample per trial",
     ),
     Wrong(
         "q3",
@@ -231,7 +231,7 @@ _Q5 = (
         "q5",
         "copies the printed table and finds nothing wrong with it",
         _with("q5", (_LOGISTIC, _PRINTED), ('["logistic first", "logistic second"]', "[]")),
-        0.5,
+        1.5,
         "disagrees with central differences",
     ),
     Wrong(
@@ -284,21 +284,21 @@ _Q6 = (
         "q6",
         "counts missing labels as zeros",
         _with("q6", (_SEEN, "y = np.nan_to_num(y)\n        seen = ~np.isnan(y)")),
-        0.5,
+        1.0,
         "its own points",
     ),
     Wrong(
         "q6",
         "multiplies the penalty by the number of points, as for a mean loss",
         _with("q6", ("+ penalty * np.eye", "+ penalty * seen.sum() * np.eye")),
-        0.0,
+        0.5,
         "by hand",
     ),
     Wrong(
         "q6",
         "uses the Gram matrix of all points for every label",
         _with("q6", ("U[seen].T @ U[seen]", "U.T @ U")),
-        0.5,
+        1.0,
         "its own points",
     ),
     Wrong(
@@ -308,7 +308,7 @@ _Q6 = (
             "q6",
             (_SEEN, "y = np.where(np.isnan(y), np.nanmean(y), y)\n        seen = ~np.isnan(y)"),
         ),
-        0.5,
+        1.0,
         "its own points",
     ),
     Wrong(
