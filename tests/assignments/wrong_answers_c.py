@@ -16,7 +16,7 @@ def _with(question: str, *slips: tuple[str, str]) -> str:
     return code
 
 
-_SPECTRAL = "np.linalg.norm(X.T @ rho, order)"
+_SPECTRAL = "np.linalg.norm(X.T @ rho, 2)"
 _MASKED = "rho, y = np.where(seen, R, 0.0), np.where(seen, Y, 0.0)"
 
 _Q1 = (
@@ -44,9 +44,7 @@ _Q1 = (
     Wrong(
         "q1",
         "bounds the mean over the observed labels, not the sum",
-        _with(
-            "q1", (f"radius * {_SPECTRAL})\n", f"radius * {_SPECTRAL}) / np.count_nonzero(seen)\n")
-        ),
+        _with("q1", ("radius * norm)\n", "radius * norm) / np.count_nonzero(seen)\n")),
         0.5,
         "sum or mean",
     ),
