@@ -794,7 +794,7 @@ radius = 1.0  # variant 1 of 3
 radius = 2.0  # variant 2 of 3
 radius = 0.5  # variant 3 of 3
 rng, ball = np.random.default_rng([TERM, 31]), FrobeniusBall(radius)
-d, L, draws = int(rng.integers(2, 9)), int(rng.integers(2, 9)), int(rng.integers(5, 20))
+d, L, draws = int(rng.integers(2, 6)), int(rng.integers(6, 10)), int(rng.integers(11, 20))
 for n, rho in ((int(rng.integers(30, 60)), 0.5), (3000, 0.2)):
     world = Scenario(RademacherVectors(d), Planted(L, rho), UniformLabels(L))
     seed = [TERM, 32, n]
@@ -826,7 +826,7 @@ radius = 2.0  # variant 2 of 3
 radius = 0.5  # variant 3 of 3
 rng, ball = np.random.default_rng([TERM, 35]), TraceBall(radius)
 n, rho, draws = int(rng.integers(50, 5000)), 0.3, 12
-d, L = int(rng.integers(8, 16)), int(rng.integers(5, 12))
+d, L = int(rng.integers(8, 16)), int(rng.integers(4, 8))
 world = Scenario(RademacherVectors(d), Planted(L, rho), UniformLabels(L))
 mean, error = measured_excess(n, d, L, rho, "trace", draws, np.random.default_rng([TERM, 36]))
 best, rng = minimum_risk(world, Linear(), ball).upper, np.random.default_rng([TERM, 36])
