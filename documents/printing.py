@@ -26,6 +26,7 @@ li { margin: .15em 0; }
 table { border-collapse: collapse; margin: .6em 0; }
 th, td { border: 1px solid #bbb; padding: .1em .6em; text-align: left; }
 img { max-width: 100%; }
+pre { white-space: pre-wrap; }
 """
 
 
