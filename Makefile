@@ -24,7 +24,7 @@ $(READY): pyproject.toml
 	  { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint,course]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint,course,cluster]'
 	@touch $@
 
 sweep: $(READY)

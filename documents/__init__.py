@@ -1,5 +1,6 @@
-"""Documents from Markdown: HTML pages, and PDF files printed by a browser."""
+"""Documents from Markdown, as HTML and printed as PDF; pages that show data in one file."""
 
+from documents.interactive import interactive_page, packaged
 from documents.printing import check_target, html_page, write_document
 
-__all__ = ["check_target", "html_page", "write_document"]
+__all__ = ["check_target", "html_page", "interactive_page", "packaged", "write_document"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import io
-import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,14 +25,17 @@ from command_line import (
     whole_numbers,
     words,
 )
-from leml_theory.plugins import check_plugins, load_plugins, measure_with
+from leml_theory.plugins import PluginMeasure, load_plugins
 from leml_theory.runs import Cell, RunError, Store, StoreError, execute
+from leml_theory.runs.provenance import code_of
 from leml_theory.sweep.experiments import EXPERIMENTS, Experiment, Planned
 from leml_theory.sweep.experiments.custom import AXES, WORLDS, Grid
 from leml_theory.sweep.frame import results_frame
+from leml_theory.sweep.places import add_places, check_places, folders_of, merge, place_of
 from leml_theory.sweep.report import (
     Summary,
     check_table,
+    read_summary,
     slope_table,
     summarise,
     summary_json,
@@ -50,7 +52,9 @@ the measured risks against n and L beside explicit-constant bounds (Theorems 3, 
 commands:
   run     measure what is missing, then write tables and pictures (the default)
   plot    draw the pictures again from results.csv, without measuring anything
+  report  write report.html again: sliders, all bounds and the measured points, in one file
   status  say how far a run has got
+  merge   join the parts that --part measured, then write tables and pictures
 """
 _EPILOGUE = """\
 examples:
@@ -61,12 +65,18 @@ examples:
                                                            a grid of your own
   python -m leml_theory.sweep --plugin mine.py --only MINE --out mine
                                                            an experiment of your own
+  python -m leml_theory.sweep --preset paper --out full --cluster tcp://head:8786
+                                                           on the workers of a Dask scheduler
+  python -m leml_theory.sweep --preset paper --out full --part 3/16
+  python -m leml_theory.sweep merge --out full             a share of the cells; all shares joined
 
 A killed run continues where it stopped when the same command is given again.  The output folder
-holds results.csv (one row per cell and quantity), summary.json and the pictures as PNG and SVG.
+holds results.csv (one row per cell and quantity), summary.json, the pictures as PNG and SVG, and
+report.html, a page for a browser that needs no network.
 Exit status: 0 all is well; 1 a bound is violated, a sharp prediction is contradicted or a check
 fails; 2 wrong usage or folder.
 """
+_COMMANDS = ("run", "plot", "table", "report", "status", "merge")
 _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
 
 
@@ -76,17 +86,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_command("sweep", work, unusable=(StoreError,), failed=(RunError,))
 
 
-def _work(arguments: Sequence[str] | None) -> int:
+def _work(arguments: Sequence[str] | None, changes: Mapping[str, Any] | None = None) -> int:
     """Load the plugins, which extend what options may name, then do what the options say."""
     first = argparse.ArgumentParser(add_help=False)
     _add_plugin(first)
     plugins = load_plugins(first.parse_known_args(arguments)[0].plugin)
     options = _parser().parse_args(arguments)
     options.plugins = plugins
+    options.arguments = list(sys.argv[1:] if arguments is None else arguments)
+    vars(options).update(changes or {})
+    check_places(options)
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "run": _run,
         "plot": _plot,
+        "report": _report,
         "status": _status,
+        "merge": lambda options: merge(options, _work),
     }
     return commands[options.command](options)
 
@@ -100,12 +115,13 @@ def _add_plugin(parser: argparse.ArgumentParser) -> None:
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     parser = page_parser("leml_theory.sweep", _DESCRIPTION, _EPILOGUE)
-    parser.add_argument("command", nargs="?", default="run", choices=("run", "plot", "status"))
+    parser.add_argument("command", nargs="?", default="run", choices=_COMMANDS)
     parser.add_argument("--preset", default="quick", choices=("quick", "paper"), help="grid sizes")
     parser.add_argument("--only", type=_ids, metavar="IDS", help="experiments, such as X1,X3")
     parser.add_argument("--out", default="results/sweep", metavar="DIR", help="output folder")
     add_seed(parser)
     add_jobs(parser)
+    add_places(parser)
     _add_plugin(parser)
     grid = parser.add_argument_group(
         "a grid of your own",
@@ -184,18 +200,35 @@ def _run(options: argparse.Namespace) -> int:
     description["version"] = versions()["leml-theory"]
     if options.plugins:
         description["plugins"] = [plugin.record for plugin in options.plugins]
-    store = Store.create(options.out, cells, description=description)
-    check_plugins(store, options.plugins)
-    print(f"{len(cells)} cells in {options.out}, {options.jobs} processes", file=sys.stderr)
-    execute(cells, store, jobs=options.jobs, measure=partial(measure_with, options.plugins))
+    place = place_of(options, cells, description)
+    store = place.store(options.recompute)
+    print(f"{len(place.cells)} cells in {place.folder}, {place.workers}", file=sys.stderr)
+    measure = PluginMeasure(options.plugins)
+    if options.merged:
+        place.adopt(store, options.merged)
+        store.check_code(code_of(measure))
+    else:
+        execute(
+            place.cells,
+            store,
+            jobs=options.jobs,
+            measure=measure,
+            cluster=options.cluster,
+            recompute=options.recompute,
+        )
+    if options.part:
+        print(f"Part {options.part} is measured; `merge --out {options.out}` joins all parts.")
+        return 0
     frame = results_frame(plans, options.seed, store.load())
     summary = summarise(frame, experiments)
     run = {"seed": options.seed, "cells": len(cells), "seconds": store.status().seconds}
+    run["origins"] = store.origins()
     _write(options.out, frame, summary, {**description, **run})
     _draw(options.out, list(plans), frame)
+    _write_page(options.out, frame)
     for line in (*slope_table(summary), *check_table(summary), *verdict_lines(summary)):
         print(line)
-    print(f"Tables and pictures (PNG and SVG) are in {options.out}.")
+    print(f"Tables and pictures (PNG and SVG) are in {options.out}; report.html shows them all.")
     return summary.exit_status
 
 
@@ -243,11 +276,25 @@ def _draw(out: str, ids: Sequence[str], frame: pd.DataFrame) -> None:
             plots.save_figure(figure, Path(out), name)
 
 
+def _write_page(out: str, frame: pd.DataFrame) -> None:
+    """Write report.html from the results and summary.json."""
+    from leml_theory.sweep.page import report_page
+
+    page = report_page(frame, json.loads(Path(out, "summary.json").read_text()))
+    with _writing(out):
+        write_text(Path(out, "report.html"), page)
+
+
+def _report(options: argparse.Namespace) -> int:
+    """Write report.html again from results.csv and summary.json."""
+    _write_page(options.out, _read_table(Path(options.out, "results.csv")))
+    print(f"The report is {Path(options.out, 'report.html')}.")
+    return 0
+
+
 def _plot(options: argparse.Namespace) -> int:
     """Draw the pictures again from results.csv."""
     path = Path(options.out, "results.csv")
-    if not path.is_file():
-        raise ValueError(f"`{path}` does not exist; run the sweep with --out {options.out} first.")
     frame = _read_table(path)
     measured = list(dict.fromkeys(frame["experiment"]))
     if strange := [name for name in options.only or [] if name not in measured]:
@@ -259,9 +306,10 @@ def _plot(options: argparse.Namespace) -> int:
 
 def _read_table(path: Path) -> pd.DataFrame:
     """Read results.csv, which must not have changed since the run wrote it."""
+    if not path.is_file():
+        raise ValueError(f"`{path}` does not exist; run the sweep with --out {path.parent} first.")
     content = path.read_bytes()
-    known = json.loads(path.with_name("summary.json").read_text()).get("results_sha256")
-    if known != _digest(content):
+    if read_summary(path.with_name("summary.json")).get("results_sha256") != _digest(content):
         raise ValueError(
             f"`{path}` has changed since it was written; run the sweep again to restore it."
         )
@@ -269,12 +317,19 @@ def _read_table(path: Path) -> pd.DataFrame:
 
 
 def _status(options: argparse.Namespace) -> int:
-    """Say how far a run has got."""
-    store = Store.open(options.out)
+    """Say how far a run has got, and each of its parts."""
+    return max(_folder_status(folder) for folder in folders_of(Path(options.out)))
+
+
+def _folder_status(folder: Path) -> int:
+    """Say how far the run in a folder has got, and where its results come from."""
+    store = Store.open(folder)
     status = store.status()
-    print(f"{options.out}: {status.done} of {status.total} cells, {status.seconds:.0f} s measured")
+    print(f"{folder}: {status.done} of {status.total} cells, {status.seconds:.0f} s measured")
     for key, value in store.manifest.description.items():
         print(f"  {key}: {value}")
+    for origin in store.origins():
+        print(f"  {origin['cells']} cells on {origin['processor']}, {', '.join(origin['blas'])}")
     for line in status.damage:
         print(f"  damaged: {line}")
     return 2 if status.damage else 0

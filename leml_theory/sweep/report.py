@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from leml_theory.runs.cells import canonical_json
+from leml_theory.runs.provenance import installed_version
 from leml_theory.sweep.contradictions import contradictions, sharp_rows
 from leml_theory.sweep.experiments import CheckRow, Experiment, SlopeRow
 from leml_theory.sweep.frame import comparisons, undecided_bounds, violations
@@ -59,7 +62,7 @@ def summarise(frame: pd.DataFrame, experiments: Iterable[Experiment]) -> Summary
 
 
 def summary_json(summary: Summary, run: dict[str, Any]) -> str:
-    """Return the summary as JSON text; `run` adds what is known of the run (seed, seconds...)."""
+    """Return the summary as JSON with its checksum; `run` adds what is known of the run."""
     content = {
         **run,
         "violations": summary.violations,
@@ -71,7 +74,33 @@ def summary_json(summary: Summary, run: dict[str, Any]) -> str:
         "checks": [asdict(row) for row in summary.checks],
         "versions": versions(),
     }
-    return json.dumps(_plain(content), indent=2, allow_nan=False) + "\n"
+    plain = _plain(content)
+    return json.dumps({**plain, "checksum": checksum(plain)}, indent=2, allow_nan=False) + "\n"
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """Return what a summary.json holds; ValueError if it is not what a sweep wrote.
+
+    Summaries of versions before 0.3.0 have no checksum and are taken as they are.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+        known = content.pop("checksum", None)
+        old = known is None and content["versions"]["leml-theory"] in ("0.1.0", "0.2.0")
+        intact = old or known == checksum(content)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        intact = False
+    if not intact:
+        raise ValueError(
+            f"`{path}` is missing or has changed since it was written; run the sweep again to "
+            "restore it."
+        )
+    return content  # type: ignore[no-any-return]
+
+
+def checksum(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the content of a summary, whatever the order of its names."""
+    return hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
 
 
 def _plain(value: Any) -> Any:
@@ -86,13 +115,7 @@ def _plain(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
-    found = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    return {"python": platform.python_version()} | {x: installed_version(x) for x in _PACKAGES}
 
 
 def slope_table(summary: Summary) -> list[str]:

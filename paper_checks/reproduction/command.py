@@ -7,16 +7,14 @@ import functools
 import hashlib
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pandas as pd
 
 from command_line import add_jobs, add_seed, page_parser, run_command, words
 from leml_solver.datasets import data_folder
-from leml_theory.runs.cells import Cell
-from leml_theory.runs.runner import RunError, execute
-from leml_theory.runs.store import Shard, Store, StoreError, read_shard
+from leml_theory.runs import Cell, RunError, Store, StoreError, execute
+from leml_theory.runs.provenance import installed_version
 from paper_checks.reproduction.findings import findings
 from paper_checks.reproduction.measuring import measure
 from paper_checks.reproduction.planning import LARGE, METHODS, TABLES, Plan, Request, make_plan
@@ -61,6 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         "--method", type=words, default=[], metavar="NAMES", help=", ".join(METHODS)
     )
     parser.add_argument("--quick", action="store_true", help="fewer starts, patterns and folds")
+    text = "measure again what other code or another version measured"
+    parser.add_argument("--recompute", action="store_true", help=text)
     add_seed(parser)
     add_jobs(parser)
     return parser
@@ -91,11 +91,11 @@ def _reproduce(options: argparse.Namespace) -> int:
     request = _request(options)
     plan = make_plan(request)
     cells = plan.all_cells()
-    store = _store(Path(options.out), cells)
+    store = _store(Path(options.out), cells, options.recompute)
     for note in plan.notes:
         print(note, file=sys.stderr)
     print(f"{len(cells)} trainings, {options.jobs} processes", file=sys.stderr)
-    failure = _measure(cells, store, request, options.jobs)
+    failure = _measure(cells, store, request, options)
     measured = Measured(plan, store.load())
     frame = results_table(measured)
     _write(Path(options.out), frame, measured, _run(options, plan))
@@ -113,14 +113,7 @@ def _run(options: argparse.Namespace, plan: Plan) -> str:
     return f"{size}, seed {options.seed}, {len(plan.all_cells())} trainings."
 
 
-def _version() -> str:
-    try:
-        return version("leml-theory")
-    except PackageNotFoundError:
-        return "unknown"
-
-
-def _store(out: Path, cells: Sequence[Cell]) -> Store:
+def _store(out: Path, cells: Sequence[Cell], recompute: bool) -> Store:
     """Open the store of this selection, with what other selections in the folder have measured.
 
     A cell's key says all about it, so that its result may move between stores of one version.
@@ -128,36 +121,28 @@ def _store(out: Path, cells: Sequence[Cell]) -> Store:
     grid = {cell.key: cell for cell in cells}
     name = hashlib.sha256("".join(sorted(grid)).encode("ascii")).hexdigest()[:16]
     folder = out / "cells" / name
-    description = {"version": _version()}
-    store = Store.create(folder, cells, description=description)
-    with store.lock():
-        wanted = set(grid) - set(store.load())
-        for other in sorted((out / "cells").iterdir()):
-            wanted -= _adopted(store, other, wanted)
+    description = {"version": installed_version("leml-theory")}
+    store = Store.create(folder, cells, description=description, recompute=recompute)
+    for other in [] if recompute else sorted((out / "cells").iterdir()):
+        found = Store.open(other)
+        wanted = grid.keys() - store.load()
+        if other != folder and found.manifest.description == description and wanted:
+            store.adopt(found, wanted)
     return store
 
 
-def _adopted(store: Store, other: Path, wanted: set[str]) -> set[str]:
-    """Copy wanted results from another store and return their keys."""
-    if (
-        other == store.folder
-        or Store.open(other).manifest.description != store.manifest.description
-    ):
-        return set()
-    results = [r for path in sorted(other.glob("shards/*.jsonl")) for r in read_shard(path)]
-    found = {r.key: r for r in results if not isinstance(r, ValueError) and r.key in wanted}
-    if found:
-        shard = Shard(store.shards)
-        for result in found.values():
-            shard.append(result)
-        shard.close()
-    return set(found)
-
-
-def _measure(cells: Sequence[Cell], store: Store, request: Request, jobs: int) -> RunError | None:
+def _measure(
+    cells: Sequence[Cell], store: Store, request: Request, options: argparse.Namespace
+) -> RunError | None:
     """Measure the cells that are missing; what fails is told at the end."""
     try:
-        execute(cells, store, jobs=jobs, measure=functools.partial(measure, request.folder))
+        execute(
+            cells,
+            store,
+            jobs=options.jobs,
+            measure=functools.partial(measure, request.folder),
+            recompute=options.recompute,
+        )
     except RunError as error:
         return error
     return None
