@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from command_line import painted, table_lines
 from leml_theory.runs.cells import canonical_json
 from leml_theory.runs.provenance import installed_version
 from leml_theory.sweep.contradictions import contradictions, sharp_rows
@@ -119,25 +120,53 @@ def versions() -> dict[str, str]:
 
 
 def slope_table(summary: Summary) -> list[str]:
-    """Return the slopes as aligned lines."""
-    head = f"{'':5}{'id':4} {'series':27}{'quantity':19}{'ball':10}{'axis':5}"
-    lines = [f"{head}{'slope':>8} {'s.e.':>7} {'sharp':>8} {'limit':>7}  rule"]
-    for row in summary.slopes:
-        sharp = "" if math.isnan(row.predicted) else f"{row.predicted:+.4f}"
-        limit = "" if math.isnan(row.asymptotic) else f"{row.asymptotic:+.2f}"
-        verdict = row.rule if row.verdict == row.rule else f"{row.rule}: {row.verdict}"
-        lines.append(
-            f"{_SIGN.get(row.verdict, ''):5}{row.experiment:4} {row.series:27.26}"
-            f"{row.quantity:19.18}{row.ball:10}{row.axis:5}{row.slope:+8.4f} {row.stderr:7.4f} "
-            f"{sharp:>8} {limit:>7}  {verdict}"
-        )
-    return lines
+    """Return the slopes as aligned lines, no wider than the terminal."""
+    heads = [
+        "",
+        "id",
+        "series",
+        "quantity",
+        "ball",
+        "axis",
+        "slope",
+        "s.e.",
+        "sharp",
+        "limit",
+        "rule",
+    ]
+    rows = [
+        [
+            _SIGN.get(row.verdict, ""), row.experiment, row.series, row.quantity, row.ball,
+            row.axis,
+            f"{row.slope:+.4f}", f"{row.stderr:.4f}",
+            "" if math.isnan(row.predicted) else f"{row.predicted:+.4f}",
+            "" if math.isnan(row.asymptotic) else f"{row.asymptotic:+.2f}",
+            row.rule if row.verdict == row.rule else f"{row.rule}: {row.verdict}",
+        ]
+        for row in summary.slopes
+    ]  # fmt: skip
+    if not rows:
+        return []
+    first, *others = table_lines(heads, rows)
+    return [
+        first,
+        *(_painted(line, row.verdict) for line, row in zip(others, summary.slopes, strict=True)),
+    ]
+
+
+def _painted(line: str, verdict: str) -> str:
+    """Return a line in red where something fails, in yellow where it is marginal."""
+    colour = {"fails": "red", "marginal": "yellow"}.get(verdict)
+    return painted(line, colour) if colour else line
 
 
 def check_table(summary: Summary) -> list[str]:
     """Return the checks as aligned lines."""
     return [
-        f"{_SIGN.get(row.verdict, ''):5}{row.experiment:4} {row.name}: {row.detail}"
+        _painted(
+            f"{_SIGN.get(row.verdict, ''):5}  {row.experiment:4} {row.name}: {row.detail}",
+            row.verdict,
+        )
         for row in summary.checks
     ]
 
@@ -158,7 +187,8 @@ def verdict_lines(summary: Summary) -> list[str]:
     found, sharp = len(summary.contradictions), summary.sharp_predictions
     lines.append(f"{found} contradictions in {sharp} comparisons with sharp predictions.")
     total = len(summary.slopes) + len(summary.checks)
-    lines.append(f"{summary.failures} of {total} slopes and checks did not come out as recorded.")
+    passed = total - summary.failures
+    lines.append(f"{passed} of {total} slopes and checks came out as recorded.")
     return lines
 
 

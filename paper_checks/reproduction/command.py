@@ -6,16 +6,18 @@ import argparse
 import functools
 import hashlib
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from command_line import add_jobs, add_seed, page_parser, run_command, words
+from command_line import add_jobs, add_seed, numbers, page_parser, run_command, words
 from leml_solver.datasets import data_folder
 from leml_theory.runs import Cell, RunError, Store, StoreError, execute
 from leml_theory.runs.provenance import installed_version
 from paper_checks.reproduction.findings import findings
+from paper_checks.reproduction.growing import growing, within
 from paper_checks.reproduction.measuring import measure
 from paper_checks.reproduction.planning import LARGE, METHODS, TABLES, Plan, Request, make_plan
 from paper_checks.reproduction.tables import Measured, page, results_table, terminal_lines
@@ -32,9 +34,10 @@ examples:
   python -m paper_checks reproduce --data data --out tables --table 5        20 % of labels observed
 
 DIR holds NAME.npz files; nothing is downloaded.  OUT gets tables.csv, tables.md, figure_1 and
-figure_2 (PNG and SVG) of this selection.  A killed run goes on where it was when the same command
-is given again, and another selection with the same OUT measures only what is not there yet.
-Exit status: 0 all is measured, 1 some trainings failed, 2 wrong usage, data or folder.
+figure_2 (PNG, SVG and PDF) of this selection; tables.csv and tables.md grow with every training.  A
+run that was killed or has used up its budget goes on where it was when the same command is given
+again, and another selection with the same OUT measures only what is not there yet.
+Exit status: 0 all is measured, 1 some trainings failed or are left, 2 wrong usage, data or folder.
 """
 
 
@@ -58,12 +61,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--method", type=words, default=[], metavar="NAMES", help=", ".join(METHODS)
     )
-    parser.add_argument("--quick", action="store_true", help="fewer starts, patterns and folds")
+    text = "fewer starts, patterns and folds, and a budget of a minute"
+    parser.add_argument("--quick", action="store_true", help=text)
+    text = "minutes after which a partial table is printed (default: no limit; 1 with --quick)"
+    parser.add_argument("--budget", type=_minutes, metavar="MINUTES", help=text)
     text = "measure again what other code or another version measured"
     parser.add_argument("--recompute", action="store_true", help=text)
     add_seed(parser)
     add_jobs(parser)
     return parser
+
+
+def _minutes(text: str) -> float:
+    """Read a budget."""
+    return numbers(0.01, 1e6)(text)[0]
 
 
 def _request(options: argparse.Namespace) -> Request:
@@ -94,17 +105,33 @@ def _reproduce(options: argparse.Namespace) -> int:
     store = _store(Path(options.out), cells, options.recompute)
     for note in plan.notes:
         print(note, file=sys.stderr)
-    print(f"{len(cells)} trainings, {options.jobs} processes", file=sys.stderr)
-    failure = _measure(cells, store, request, options)
+    minutes = options.budget or (1.0 if options.quick else 0.0)
+    limit = f", at most {minutes:g} min" if minutes else ""
+    print(f"{len(cells)} trainings, {options.jobs} processes{limit}", file=sys.stderr)
+    grown = functools.partial(_grown, Path(options.out), plan, store, _run(options, plan), set())
+    with growing(cells, store, options.jobs, grown):
+        failure = _measure(cells, store, request, options, minutes)
     measured = Measured(plan, store.load())
     frame = results_table(measured)
     _write(Path(options.out), frame, measured, _run(options, plan))
     for line in (*terminal_lines(frame), "", *findings(measured, frame)):
         print(line)
     print(f"Tables and figures are in {options.out}.")
-    if failure is not None:
+    if failure:
         print(f"reproduce: {failure}", file=sys.stderr)
-    return int(failure is not None)
+    return int(bool(failure))
+
+
+def _grown(out: Path, plan: Plan, store: Store, run: str, shown: set[int]) -> None:
+    """Write the table as far as it goes, and print the rows that are new."""
+    measured = Measured(plan, store.load())
+    frame = results_table(measured)
+    _write_texts(out, frame, measured, f"{run} Partial: {len(measured.records)} are done.")
+    keys = [hash(tuple(row)) for row in frame.iloc[:, :8].astype(str).itertuples(index=False)]
+    new = frame[[key not in shown for key in keys]]
+    shown.update(keys)
+    for line in terminal_lines(new):
+        print(line, flush=True)
 
 
 def _run(options: argparse.Namespace, plan: Plan) -> str:
@@ -132,31 +159,48 @@ def _store(out: Path, cells: Sequence[Cell], recompute: bool) -> Store:
 
 
 def _measure(
-    cells: Sequence[Cell], store: Store, request: Request, options: argparse.Namespace
-) -> RunError | None:
-    """Measure the cells that are missing; what fails is told at the end."""
+    cells: Sequence[Cell],
+    store: Store,
+    request: Request,
+    options: argparse.Namespace,
+    minutes: float,
+) -> str:
+    """Measure the cells that are missing within the budget; return what failed or is left."""
+    start, work = time.monotonic(), functools.partial(measure, request.folder)
     try:
-        execute(
-            cells,
-            store,
-            jobs=options.jobs,
-            measure=functools.partial(measure, request.folder),
-            recompute=options.recompute,
-        )
+        with within(minutes):
+            execute(
+                cells,
+                store,
+                jobs=options.jobs,
+                measure=work,
+                recompute=options.recompute,
+                progress=False,
+            )
     except RunError as error:
-        return error
-    return None
+        return str(error)
+    except KeyboardInterrupt as stop:
+        if not minutes or time.monotonic() - start < 60 * minutes:
+            raise
+        rest = str(stop).removeprefix("Interrupted. ")
+        return f"the budget of {minutes:g} min is used up. {rest}"
+    return ""
 
 
 def _write(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None:
     """Write the table, the page and the figures."""
+    _write_texts(out, frame, measured, run)
+    _draw(out, frame)
+
+
+def _write_texts(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None:
+    """Write the table and the page."""
     texts = {
         "tables.csv": frame.to_csv(index=False),
         "tables.md": page(frame, findings(measured, frame), measured.plan.notes, run),
     }
     for name, text in texts.items():
         write_text(out / name, text)
-    _draw(out, frame)
 
 
 def _draw(out: Path, frame: pd.DataFrame) -> None:
@@ -169,5 +213,5 @@ def _draw(out: Path, frame: pd.DataFrame) -> None:
         if figure is not None:
             save_figure(figure, out, name)
         else:
-            for ending in ("png", "svg"):
+            for ending in ("png", "svg", "pdf"):
                 (out / f"{name}.{ending}").unlink(missing_ok=True)
