@@ -4,6 +4,7 @@
 # make course     the assignments: student and solution notebooks, graders; SEMESTER=2027 for other data
 # make docs       the site, results/docs/index.html: tutorials, gallery, reference, every statement
 # make theory     docs/theory.md and the pages that continue it, as results/theory.pdf
+# make lectures   the lecture notes of docs/lectures, as HTML and PDF in results/lectures
 # make bench      benchmarks, AREA=erm, solver, methods, defaults, certificate or scale
 .DEFAULT_GOAL := help
 PYTHON ?= python3
@@ -15,7 +16,7 @@ SEMESTER ?= 0
 READY := $(VENV)/ready
 DOCS_READY := $(VENV)/docs-ready
 
-.PHONY: help sweep test test-long course docs theory bench clean
+.PHONY: help sweep test test-long course docs theory lectures bench clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -56,6 +57,9 @@ theory: $(READY)
 	$(BIN)/python -c 'from pathlib import Path; from documents import write_document; \
 	  pages = [Path("docs/theory.md"), *sorted(Path("docs").glob("theory_*.md"))]; \
 	  write_document("\n".join(p.read_text() for p in pages), "results/theory.pdf", title="Theory")'
+
+lectures: $(READY)
+	$(BIN)/python docs/lectures/build.py --out results/lectures
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.$(AREA) --out benchmarks/results/$(AREA).json
