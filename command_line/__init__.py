@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import math
 import os
 import sys
@@ -21,6 +22,11 @@ __all__ = [
 ]
 
 _Number = TypeVar("_Number", int, float)
+_REMEDIES = {
+    errno.ENOSPC: "; the disk is full: free space and run the same command again",
+    errno.EDQUOT: "; your disk quota is used up: free space and run the same command again",
+    errno.EROFS: "; choose a folder that can be written to",
+}
 _STOPPED = 130  # what shells report for a program that Ctrl-C ended
 
 
@@ -44,7 +50,7 @@ def run_command(
     failed : tuple of exception types
         Errors that mean that some of the work failed: status 1.
     """
-    wrong_input: tuple[type[Exception], ...] = (ValueError, TypeError, OSError, *unusable)
+    wrong_input: tuple[type[Exception], ...] = (ValueError, TypeError, *unusable)
     try:
         status = work()
         sys.stdout.flush()
@@ -56,11 +62,20 @@ def run_command(
         return _ended(name, str(error), 1)
     except wrong_input as error:
         return _ended(name, str(error), 2)
+    except OSError as error:
+        return _ended(name, _system_text(error), 2)
     except MemoryError as error:
         reason = str(error) or "none is left"
         return _ended(name, f"not enough memory ({reason}); lower the numbers asked for", 2)
     except KeyboardInterrupt as stop:
         return _ended(name, str(stop) or "stopped", _STOPPED)
+
+
+def _system_text(error: OSError) -> str:
+    """Return what the system said of which file, and what helps where that is certain."""
+    said = error.strerror or str(error)
+    said = said if error.filename is None else f"{error.filename}: {said}"
+    return f"{said}{_REMEDIES.get(error.errno or 0, '')}"
 
 
 def _ended(name: str, message: str, status: int) -> int:

@@ -23,7 +23,7 @@ from leml_solver.readers.arguments import (
     read_options,
     share_or_name,
 )
-from safe_files import written_aside
+from safe_files import open_regular, written_aside
 
 if TYPE_CHECKING:  # scikit-learn takes a second to import, which --help need not wait for
     from leml_solver.estimators import LEMLClassifier
@@ -320,8 +320,8 @@ def _label_names(path: str | None, data: Dataset) -> tuple[str, ...]:
     """Return the labels' names: of a text file with one per line, or those the data bring."""
     if path is None:
         return data.label_names
-    with open(path, encoding="utf-8") as file:
-        names = tuple(line.strip() for line in file)
+    with open_regular(path) as file:
+        names = tuple(line.decode().strip() for line in file)
     if len(names) != data.Y.shape[1] or not all(names):
         raise ValueError(
             f"{path}: expected {data.Y.shape[1]} names, one per line, got {len(names)}."
