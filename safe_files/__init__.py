@@ -39,7 +39,7 @@ _REMEDIES = {
     errno.EINVAL: "Choose the name of a file.",
     errno.ELOOP: "Remove the link, or choose another name.",
     errno.ENAMETOOLONG: "Choose a shorter name.",
-    errno.EMFILE: "Too many files are open (`ulimit -n`): close some and run the same command again.",
+    errno.EMFILE: "Too many files are open (`ulimit -n`): close some and try again.",
 }
 _READING = {
     errno.EACCES: "Ask its owner for permission to read it.",
@@ -141,10 +141,10 @@ def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
 
 
 def memory_budget(most: int) -> int:
-    """Return how many bytes the content of one file may take: `most`, or two fifths of what is free."""
+    """Return how many bytes the content of a file may take: `most`, or a share of the free ones."""
     with contextlib.suppress(OSError, ValueError, IndexError):
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            free = next((line.split()[1] for line in lines if line.startswith("MemAvail")), "")
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next((line.split()[1] for line in lines if line.startswith("MemAvailable")), "")
         return min(most, int(_FREE_SHARE * 1024 * int(free)))
     return most
 

@@ -53,7 +53,7 @@ def _matrix(arrays: Arrays, name: str) -> Any:
         if surplus := [f"{name}_{part}" for part in _PARTS if f"{name}_{part}" in arrays]:
             raise ValueError(f"{name} is there twice, as {name} and as {surplus[0]}.")
         if (asked := _ENTRY_BYTES * np.count_nonzero(dense)) > memory_budget(MAX_BYTES):
-            raise ValueError(f"{name} would take {asked} bytes as a sparse matrix; store it as CSR.")
+            raise ValueError(f"{name} would take {asked} bytes as CSR; cut it in parts.")
         return _native(dense)
     if absent := [f"{name}_{part}" for part in _PARTS if f"{name}_{part}" not in arrays]:
         raise ValueError(f"expected arrays {name}_data, _indices, _indptr, _shape; no {absent[0]}.")
