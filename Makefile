@@ -1,6 +1,8 @@
 # make sweep      the default sweep: risks against n and L beside the bounds
 # make test       lint, types and tests
 # make test-long  the tests that take minutes: all mutants of the solver, long fuzzes
+# make test-lowest  the tests with the lowest versions that pyproject.toml allows
+# make fuzz       fuzzers with new seeds, SECONDS=600 in total
 # make course     the assignments: student and solution notebooks, graders; SEMESTER=2027 for other data
 # make docs       the site, results/docs/index.html: tutorials, gallery, reference, every statement
 # make theory     docs/theory.md and the pages that continue it, as results/theory.pdf
@@ -13,10 +15,12 @@ BIN := $(VENV)/bin
 OUT ?= results/sweep
 AREA ?= erm
 SEMESTER ?= 0
+SECONDS ?= 600
+LOWEST := .venv-lowest
 READY := $(VENV)/ready
 DOCS_READY := $(VENV)/docs-ready
 
-.PHONY: help sweep test test-long course docs theory lectures bench clean
+.PHONY: help sweep test test-long test-lowest fuzz course docs theory lectures bench clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -40,6 +44,16 @@ test: $(READY)
 
 test-long: $(READY)
 	$(BIN)/python -m pytest -m long
+
+test-lowest:
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/bin/uv pip compile --quiet --resolution lowest-direct --extra test --extra course pyproject.toml -o $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python -r $(LOWEST)/lowest.txt --no-deps -e .
+	$(LOWEST)/bin/python -m pytest -n auto
+
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 course: $(READY)
 	$(BIN)/python -m assignments.build --term $(SEMESTER)
@@ -65,4 +79,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.$(AREA) --out benchmarks/results/$(AREA).json
 
 clean:
-	rm -rf $(VENV) results docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) $(LOWEST) results docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import math
 import os
 import shutil
@@ -29,6 +30,11 @@ _Number = TypeVar("_Number", int, float)
 _MOST_DIGITS = 100  # 1e1000000 is a typing error, and would take a while
 _LEAST_WIDTH = 6  # of a column that is cut to fit the terminal
 _COLOURS = {"red": 31, "green": 32, "yellow": 33}
+_REMEDIES = {
+    errno.ENOSPC: "; the disk is full: free space and run the same command again",
+    errno.EDQUOT: "; your disk quota is used up: free space and run the same command again",
+    errno.EROFS: "; choose a folder that can be written to",
+}
 _STOPPED = 130  # what shells report for a program that Ctrl-C ended
 
 
@@ -52,7 +58,7 @@ def run_command(
     failed : tuple of exception types
         Errors that mean that some of the work failed: status 1.
     """
-    wrong_input: tuple[type[Exception], ...] = (ValueError, TypeError, OSError, *unusable)
+    wrong_input: tuple[type[Exception], ...] = (ValueError, TypeError, *unusable)
     try:
         status = work()
         sys.stdout.flush()
@@ -64,11 +70,20 @@ def run_command(
         return _ended(name, str(error), 1)
     except wrong_input as error:
         return _ended(name, str(error), 2)
+    except OSError as error:
+        return _ended(name, _system_text(error), 2)
     except MemoryError as error:
         reason = str(error) or "none is left"
         return _ended(name, f"not enough memory ({reason}); lower the numbers asked for", 2)
     except KeyboardInterrupt as stop:
         return _ended(name, str(stop) or "stopped", _STOPPED)
+
+
+def _system_text(error: OSError) -> str:
+    """Return what the system said of which file, and what helps where that is certain."""
+    said = error.strerror or str(error)
+    said = said if error.filename is None else f"{error.filename}: {said}"
+    return f"{said}{_REMEDIES.get(error.errno or 0, '')}"
 
 
 def _ended(name: str, message: str, status: int) -> int:

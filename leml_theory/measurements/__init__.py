@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from argument_checks import one_of
+from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.measurements.averages import rademacher, slots
 from leml_theory.measurements.minimisers import erm, predicted_excess
 from leml_theory.measurements.planted import clipped, fixed_planted, outlier, worst_planted
@@ -41,3 +42,6 @@ def measure(cell: Cell) -> list[Record]:
     if "precision" in cell.parameters:
         return measure_precisely(run, cell.parameters, cell.rng())
     return run(cell.parameters, cell.rng())
+
+
+errors_name_arguments(globals())

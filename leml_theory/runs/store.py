@@ -32,6 +32,7 @@ from safe_files import (
     LockedError,
     disk_error_text,
     locked,
+    open_regular,
     sync_folder,
     write_text,
     written_aside,
@@ -146,7 +147,8 @@ def read_shard(path: Path) -> list[Result | ValueError]:
     its cell is measured again.
     """
     try:
-        lines = path.read_bytes().split(b"\n")[:-1]
+        with open_regular(path) as file:
+            lines = file.read().split(b"\n")[:-1]
     except OSError as error:
         raise StoreError(disk_error_text(f"read `{path}`", error)) from error
     return [_result_or_error(line) for line in lines]
@@ -158,6 +160,8 @@ def _result_or_error(line: bytes) -> Result | ValueError:
         return Result.from_line(line)
     except ValueError as error:
         return error
+    except (LookupError, TypeError, AttributeError, RecursionError, struct.error) as error:
+        return ValueError(f"it holds no result: {error}")
 
 
 class Shard:
@@ -311,7 +315,8 @@ def _read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a folder; StoreError if it is missing or has been changed."""
     path = folder / _MANIFEST
     try:
-        content = json.loads(path.read_bytes())
+        with open_regular(path) as file:
+            content = json.loads(file.read())
         checksum = content.pop("checksum")
         manifest = Manifest(**content)
     except (FileNotFoundError, NotADirectoryError):
@@ -320,7 +325,7 @@ def _read_manifest(folder: Path) -> Manifest:
         ) from None
     except OSError as error:
         raise StoreError(disk_error_text(f"read `{path}`", error)) from error
-    except (ValueError, TypeError, AttributeError, KeyError):
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         raise StoreError(
             f"`{path}` is damaged or was written by another program. {ELSEWHERE}."
         ) from None
