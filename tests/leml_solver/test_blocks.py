@@ -365,7 +365,7 @@ used = next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith
 limit = used * 1024 + {more}
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 try:
-    np.ones({more}, dtype=np.uint8)
+    np.ones({stored}, dtype=np.uint8)  # the rows do not fit
     sys.exit(3)
 except MemoryError:
     pass
@@ -388,7 +388,9 @@ def test_rows_ten_times_larger_than_the_memory_left_train(tmp_path):
     more = 12 << 20
     assert stored > 10 * more
     assert len(large.blocks) == 26
-    code = LIMITED.format(small=str(tmp_path / "small"), large=str(tmp_path / "large"), more=more)
+    code = LIMITED.format(
+        small=str(tmp_path / "small"), large=str(tmp_path / "large"), more=more, stored=stored
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=300
     )
