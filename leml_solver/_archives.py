@@ -99,7 +99,8 @@ def open_members(
 ) -> Iterator[dict[str, Callable[[int], NDArray[Any]]]]:
     """Open some vectors of a file: each is a function that returns its next numbers."""
     with zipfile.ZipFile(path) as archive, ExitStack() as stack:
-        members, found = _members(archive), {}
+        members = _members(archive)
+        found: dict[str, Callable[[int], NDArray[Any]]] = {}
         for name in names:
             if name not in members:
                 raise ArchiveError(f"expected an array {name}.")

@@ -107,7 +107,8 @@ def predict_topk(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
     """Yield the k labels of largest score of each row and their scores, block after block."""
     passes = ClusterPasses(client, as_source(blocks, checked_loss("squared"), None))
-    yield from passes.each(_best_labels, model, k)
+    for labels, scores in passes.each(_best_labels, model, k):
+        yield labels, scores
 
 
 def _best_labels(block: Block, model: FactorResult, k: int) -> Sums:
@@ -152,7 +153,10 @@ class ClusterPasses:
 
     def total(self, work: Work, *arguments: Any) -> Sums:
         """Return the sum over all blocks of work(block, *arguments)."""
-        return self._insist(lambda: self._tree(self._leaves(work, arguments)).result(), arguments)
+        total: Sums = self._insist(
+            lambda: self._tree(self._leaves(work, arguments)).result(), arguments
+        )
+        return total
 
     def each(self, work: Work, *arguments: Any) -> Iterator[Sums]:
         """Yield work(block, *arguments) of one block after the other."""

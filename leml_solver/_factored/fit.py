@@ -707,7 +707,7 @@ class Fit:
         self.iterate.refresh()
         trace = [TracePoint(*point) for point in points]
         self.began = time.perf_counter() - trace[-1].seconds
-        self.features.columns = trace[-1].products * self.rank
+        self.features.columns = round(trace[-1].products * self.rank)
         return trace
 
     def _alternate(self, trace: list[TracePoint]) -> FitStatus:
