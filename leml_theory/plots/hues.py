@@ -147,7 +147,8 @@ def _write_numbers(ax: Axes, found: Any, norm: LogNorm, size: float) -> None:
 def _label_fields(ax: Axes, across: Sequence[Any], up: Sequence[Any]) -> None:
     """Put the values of both axes beside the middles of the fields."""
     ax.set_xticks(np.arange(len(across)) + 0.5, [broken(value_text(value)) for value in across])
-    turned: dict[str, Any] = {"rotation": 90, "va": "center"} if isinstance(up[0], str) else {}
-    ax.set_yticks(np.arange(len(up)) + 0.5, [value_text(value) for value in up], **turned)
+    turn = 90.0 if isinstance(up[0], str) else 0.0
+    names = [value_text(value) for value in up]
+    ax.set_yticks(np.arange(len(up)) + 0.5, names, rotation=turn, va="center")
     ax.tick_params(length=0)
     ax.grid(visible=False)

@@ -83,25 +83,32 @@ def _watch(
             print(time_left(cells, seconds, jobs), file=sys.stderr, flush=True)
 
 
-def _interrupt() -> None:
-    """Interrupt the main thread; a signal wakes it even while it waits for others."""
-    main = threading.main_thread().ident
-    if hasattr(signal, "pthread_kill") and main is not None:
-        signal.pthread_kill(main, signal.SIGINT)
-    else:  # Windows: it is interrupted when it next does something
-        _thread.interrupt_main()
+def _stop(*_: object) -> None:
+    """Stop as Ctrl-C does, where a shell has told us to ignore that too."""
+    raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
 def within(minutes: float) -> Iterator[None]:
-    """Interrupt what runs inside, as Ctrl-C does, once so many minutes have passed; 0 for never."""
+    """Interrupt what runs inside, as Ctrl-C does, once so many minutes have passed; 0 for never.
+
+    Windows, which has no alarm, interrupts when the training that is going on has ended.
+    """
     if not minutes:
         yield
-        return
-    timer = threading.Timer(60 * minutes, _interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+    elif hasattr(signal, "setitimer"):
+        before = signal.signal(signal.SIGALRM, _stop)
+        signal.setitimer(signal.ITIMER_REAL, 60 * minutes)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    else:
+        timer = threading.Timer(60 * minutes, _thread.interrupt_main)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
