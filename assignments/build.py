@@ -49,7 +49,7 @@ def build(
     from assignments.execution import execute
     from assignments.otter_files import write_otter_files
 
-    assignment = read_assignment(path)
+    assignment = read_assignment(path, term)
     folder = out / assignment.name
     shutil.rmtree(folder, ignore_errors=True)
     name = f"{assignment.name}.ipynb"

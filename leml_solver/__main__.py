@@ -24,7 +24,7 @@ from leml_solver.readers.arguments import (
     share_or_name,
 )
 from leml_solver.readers.reading import stream, with_widths
-from safe_files import written_aside
+from safe_files import open_regular, written_aside
 
 if TYPE_CHECKING:  # scikit-learn takes a second to import, which --help need not wait for
     from leml_solver.estimators import LEMLClassifier
@@ -418,8 +418,8 @@ def _label_names(path: str | None, data: Any) -> tuple[str, ...]:
     """Return the labels' names: of a text file with one per line, or those the data bring."""
     if path is None:
         return tuple(data.label_names)
-    with open(path, encoding="utf-8") as file:
-        names = tuple(line.strip() for line in file)
+    with open_regular(path) as file:
+        names = tuple(line.decode().strip() for line in file)
     count = data.Y.shape[1] if isinstance(data, Dataset) else data.n_labels
     if len(names) != count or not all(names):
         raise ValueError(f"{path}: expected {count} names, one per line, got {len(names)}.")

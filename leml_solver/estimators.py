@@ -566,8 +566,9 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    rank, penalty, fit_intercept, max_iter, tol, kernel, certify, options, warm_start, random_state,
-    verbose
+    rank, penalty, fit_intercept, max_iter, tol, kernel, certify, options
+        As for `LEMLClassifier`.
+    warm_start, random_state, verbose
         As for `LEMLClassifier`.
 
     Attributes

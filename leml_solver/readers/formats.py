@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from argument_checks import one_of, positive_integer
+from argument_checks import one_of, positive_integer, truth_value
+from leml_solver.readers.dataset import check_width
 from leml_solver.readers.lines import Notes, ReadError, text_lines
 
 __all__ = ["FORMATS", "ReadOptions", "detect_format"]
@@ -45,7 +46,9 @@ class ReadOptions:
         one_of(self.format, "format", (None, *FORMATS))
         for name in ("n_features", "n_labels"):
             if getattr(self, name) is not None:
-                positive_integer(getattr(self, name), name)
+                check_width(positive_integer(getattr(self, name), name), f"`{name}`")
+        for name in ("zero_based", "strict"):
+            truth_value(getattr(self, name), name)
 
 
 def detect_format(path: str | os.PathLike[str]) -> str:

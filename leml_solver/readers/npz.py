@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leml_solver._archives import ArchiveError, open_members, read_arrays
-from leml_solver.readers.dataset import LABEL_DTYPE, Dataset
+from leml_solver._archives import MAX_BYTES, ArchiveError, open_members, read_arrays
+from leml_solver.readers.dataset import LABEL_DTYPE, Dataset, check_width
 from leml_solver.readers.lines import ReadError
+from safe_files import memory_budget
 
 __all__ = ["npz_blocks", "read_npz"]
 
 Arrays = dict[str, NDArray[Any]]
 _PARTS = ("data", "indices", "indptr", "shape")
 _DIMENSIONS = 2
+_ENTRY_BYTES = 32  # of an entry while a dense matrix becomes sparse
 
 
 def read_npz(path: str) -> Dataset:
@@ -35,6 +37,8 @@ def read_npz(path: str) -> Dataset:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error}).") from error
     except ArchiveError as error:
         raise ReadError(str(error)) from error
+    except MemoryError as error:
+        raise ReadError(f"{path}: there is not enough memory for its matrices.") from error
     except (ValueError, TypeError, OverflowError, IndexError) as error:
         raise ReadError(f"{path}: {error}") from error
 
@@ -99,21 +103,38 @@ def _matrix(arrays: Arrays, name: str) -> Any:
             raise ValueError(
                 f"{name} must be a matrix of numbers, got {dense.dtype} {dense.shape}."
             )
-        return dense
+        if surplus := [f"{name}_{part}" for part in _PARTS if f"{name}_{part}" in arrays]:
+            raise ValueError(f"{name} is there twice, as {name} and as {surplus[0]}.")
+        if (asked := _ENTRY_BYTES * np.count_nonzero(dense)) > memory_budget(MAX_BYTES):
+            raise ValueError(f"{name} would take {asked} bytes as CSR; cut it in parts.")
+        return _native(dense)
     if absent := [f"{name}_{part}" for part in _PARTS if f"{name}_{part}" not in arrays]:
         raise ValueError(f"expected arrays {name}_data, _indices, _indptr, _shape; no {absent[0]}.")
-    data, indices, indptr, shape = (arrays[f"{name}_{part}"] for part in _PARTS)
+    data, indices, indptr, shape = (_native(arrays[f"{name}_{part}"]) for part in _PARTS)
     if data.dtype.kind not in "biuf" or shape.shape != (2,) or shape.dtype.kind not in "iu":
         raise ValueError(f"{name}_data must be numbers and {name}_shape two whole numbers.")
     if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in (indices, indptr)):
         raise ValueError(f"{name}_indices and {name}_indptr must be vectors of whole numbers.")
     n, width = (int(length) for length in shape)
-    if indptr.size != n + 1 or np.any(np.diff(indptr.astype(np.int64)) < 0):
+    if indptr.size != n + 1 or np.any(indptr[1:] < indptr[:-1]):
         raise ValueError(f"{name}_indptr must be {n + 1} numbers that do not decrease.")
+    if data.ndim != 1 or (indptr[0], indptr[-1], indices.size) != (0, data.size, data.size):
+        raise ValueError(
+            f"{name}_data and {name}_indices must be as long as {name}_indptr says, from "
+            f"{indptr[0]} to {indptr[-1]}, got {data.size} and {indices.size}."
+        )
+    check_width(width, f"{name}_shape")
     matrix = sparse.csr_array((data, indices, indptr), shape=(n, width))
     matrix.check_format(full_check=True)
     matrix.sum_duplicates()
     return matrix
+
+
+def _native(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in this machine's byte order and in a precision that it computes in."""
+    if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        return array.astype(np.float64)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _dataset(X: Any, Y: Any, arrays: Arrays) -> Dataset:

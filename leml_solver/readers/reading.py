@@ -10,16 +10,21 @@ from typing import Any
 import numpy as np
 
 from argument_checks import positive_integer
+from leml_solver._archives import MAX_BYTES
 from leml_solver.readers.arff import ArffParser, arff_rows
 from leml_solver.readers.arff_header import arff_header, columns
-from leml_solver.readers.dataset import Dataset, Row, RowBuffer
+from leml_solver.readers.dataset import MAX_COLUMNS, Dataset, Row, RowBuffer
 from leml_solver.readers.formats import ReadOptions, detect_format
 from leml_solver.readers.lines import Notes, ReadError, text_lines
 from leml_solver.readers.mulan_labels import label_positions
 from leml_solver.readers.npz import npz_blocks, read_npz
 from leml_solver.readers.pairs import PairParser, extreme_header, extreme_rows, svmlight_rows
+from safe_files import memory_budget
 
 __all__ = ["read", "read_blocks"]
+
+_FREE_ROWS = 2**28  # bytes that the rows of any file may take
+_ROWS_PER_BYTE = 300  # "1:1 " takes 12, and gzip may unpack a hundred times its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +133,14 @@ def _blocks(path: str, options: ReadOptions, rows: int | None) -> Iterator[Datas
     """Yield data sets of `rows` rows each, or one of all rows."""
     notes = Notes(path, options.strict)
     source = _source(path, options, notes)
-    buffer, blocks = RowBuffer(), 0
+    buffer, blocks, most = RowBuffer(), 0, _row_budget(path)
     for row in source.rows:
         buffer.add(row)
+        if buffer.size > most:
+            raise ReadError(
+                f"{path}: the rows would take more than {most} bytes of memory; read_blocks reads "
+                "some of them at a time."
+            )
         if len(buffer) == rows:
             yield _finished(buffer, source, notes)
             buffer, blocks = RowBuffer(), blocks + 1
@@ -139,6 +149,11 @@ def _blocks(path: str, options: ReadOptions, rows: int | None) -> Iterator[Datas
         raise ReadError(f"{path}: expected rows, got none and {notes.skipped} bad lines{first}.")
     if len(buffer) or notes.messages:
         yield _finished(buffer, source, notes)
+
+
+def _row_budget(path: str) -> int:
+    """Return how many bytes the rows of a text file may take: what its size explains, and fits."""
+    return memory_budget(min(MAX_BYTES, _FREE_ROWS + _ROWS_PER_BYTE * os.path.getsize(path)))
 
 
 def _finished(buffer: RowBuffer, source: _Source, notes: Notes) -> Dataset:
@@ -195,7 +210,10 @@ def _feature_names(made: list[Any]) -> tuple[str, ...]:
 
 
 def _check_widths(found: tuple[int, int], options: ReadOptions, path: Any) -> None:
-    """Raise unless the widths are those asked for."""
+    """Raise unless the widths are those asked for, and not too large."""
+    for width, name in zip(found, ("features", "labels"), strict=True):
+        if width > MAX_COLUMNS:
+            raise ReadError(f"{path}: more than {MAX_COLUMNS} {name}, {width}.")
     asked = (options.n_features or found[0], options.n_labels or found[1])
     if asked != found:
         raise ReadError(
