@@ -96,7 +96,7 @@ def read_arrays(
 @contextmanager
 def open_members(
     path: str | os.PathLike[str], names: Iterable[str]
-) -> Iterator[dict[str, Callable[[int], NDArray[Any]]]]:
+) -> Iterator[Mapping[str, Callable[[int], NDArray[Any]]]]:
     """Open some vectors of a file: each is a function that returns its next numbers."""
     with zipfile.ZipFile(path) as archive, ExitStack() as stack:
         members = _members(archive)

@@ -29,7 +29,7 @@ from leml_solver._blocked.passes import LocalPasses
 from leml_solver._estimation.blocks import BlockScores, top_k
 from leml_solver._factored.checkpoint import data_checksum
 from leml_solver._factored.fit import AlternatingOptions, FactorResult
-from leml_solver._linalg.matrices import Matrix, TiledMatrix, Tiles, as_matrix
+from leml_solver._linalg.matrices import Matrix, TiledMatrix, Tiles
 from leml_solver._linalg.threads import one_blas_thread
 from leml_solver.labels import EntryList, Labels
 from leml_solver.losses import Loss
@@ -525,6 +525,6 @@ def predict_topk(
 
 def block_topk(X: Matrix, model: FactorResult, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the k best labels of each row of a block and their scores."""
-    A = as_matrix(X, model.W.dtype).times(model.W)
+    A = X.times(model.W.astype(np.result_type(X.dtype, model.W)))
     offset = 0.0 if model.intercept is None else model.intercept
     return top_k(BlockScores(lambda i, j: A[i:j] @ model.H.T + offset, (len(A), len(model.H))), k)

@@ -358,8 +358,10 @@ LIMITED = """
 import resource, sys
 import numpy as np
 from leml_solver import AlternatingOptions
+from leml_solver.algorithms import Plan
 from leml_solver.blocks import fit_blocks
-options = AlternatingOptions(max_iter=1, tol=0.0, certify=False, start="normal")
+plan = Plan(factorise=False)
+options = AlternatingOptions(max_iter=1, tol=0.0, certify=False, start="normal", method=plan)
 fit_blocks({small!r}, rank=4, penalty=1.0, options=options)  # compiled and warm
 used = next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("VmData"))
 limit = used * 1024 + {more}
