@@ -85,8 +85,9 @@ def write_document(
     if target.suffix != ".md":
         page = html_page(markdown, title)
         content = page if pictures is None else _with_pictures(page, pictures)
+    written = _printed(content) if target.suffix == ".pdf" else content.encode()
     with written_aside(target) as file:
-        file.write(_printed(content) if target.suffix == ".pdf" else content.encode())
+        file.write(written)
     return target
 
 
