@@ -20,9 +20,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("notebook", type=Path)
     parser.add_argument("--feedback", type=Path, help="a JSON file with everything")
     parser.add_argument("--limit", type=float, default=Limits.seconds, help="seconds a call")
+    parser.add_argument("--weak-fence", action="store_true", help="grade though it is down")
     options = parser.parse_args(arguments)
     specification = Specification.load(options.specification)
-    limits = Limits(options.limit, total_seconds=10 * options.limit)
+    limits = Limits.of(options.limit, weak_fence=options.weak_fence)
     result = grade(specification, options.notebook, limits)
     if options.feedback is not None:
         write_json(options.feedback, asdict(result))

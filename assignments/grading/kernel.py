@@ -6,18 +6,21 @@ machine does not offer one, it is left out and the names of those that hold say 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
 import struct
 import sys
 
-from .confinement import Fence
+from .confinement import NOBODY, Fence
 
-__all__ = ["bind"]
+__all__ = ["LIMITS", "bind"]
+
+LIMITS = ("files", "processes and network", "ordinary user")
 
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
-_PARENT_DEATH_SIGNAL, _KILL = 1, 9
+_PARENT_DEATH_SIGNAL, _KILL, _KEEP_CAPABILITIES = 1, 9, 8
 _CAPABILITIES, _READ_ANYWHERE = 0x20080522, 1 << 2  # the version of the call; one bit to keep
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every machine
 _VERSION, _PATH_BENEATH = 1, 1
@@ -98,18 +101,29 @@ def bind(fence: Fence) -> list[str]:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
         return []
-    _drop_capabilities(libc)
+    files = _landlock(libc, fence)
+    user = _leave_root(libc, _READ_ANYWHERE if files else 0)
     libc.prctl(_PARENT_DEATH_SIGNAL, _KILL)  # a grader that is killed leaves nobody behind
-    limits = (("files", _landlock(libc, fence)), ("processes and network", _seccomp(libc)))
-    return [name for name, holds in limits if holds]
+    limits = dict(zip(LIMITS, (files, _seccomp(libc), user), strict=True))
+    return [name for name, holds in limits.items() if holds]
 
 
-def _drop_capabilities(libc: ctypes.CDLL) -> None:
-    """Make root an ordinary user; one who may read everything, where that can be kept."""
-    for kept in (_READ_ANYWHERE, 0):  # packages may have been installed by somebody else
-        sets = struct.pack("6I", kept, kept, 0, 0, 0, 0)
+def _leave_root(libc: ctypes.CDLL, kept: int) -> bool:
+    """Become an ordinary user without privileges; tell whether the process is one.
+
+    Packages may lie where only root reads, so behind Landlock that one right is kept.
+    """
+    with contextlib.suppress(OSError):
+        if os.geteuid() == 0:
+            libc.prctl(_KEEP_CAPABILITIES, 1, 0, 0, 0)
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+    for right in (kept, 0):
+        sets = struct.pack("6I", right, right, 0, 0, 0, 0)
         if libc.capset(struct.pack("Ii", _CAPABILITIES, 0), sets) == 0:
-            return
+            break
+    return os.geteuid() != 0
 
 
 def _landlock(libc: ctypes.CDLL, fence: Fence) -> bool:
@@ -123,7 +137,6 @@ def _landlock(libc: ctypes.CDLL, fence: Fence) -> bool:
     if ruleset < 0:
         return False
     rights = {path: _READ | _LIST for path in fence.readable}
-    rights |= {path: _LIST for path in fence.listable if path not in rights}
     rights |= {fence.home: handled & ~_EXECUTE, os.devnull: _READ | _WRITE | _TRUNCATE}
     for path, right in rights.items():
         _allow(libc, ruleset, path, right & handled)

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Gradescope, or otter grade, runs this for each submission, in the environment that setup.sh has made.
+set -euo pipefail
+base=${AUTOGRADER:-/autograder}
+mkdir -p "$base/results"
+exec "$base/source/.venv/bin/python" "$base/source/run_otter.py"
