@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +12,8 @@ from .results import write_json
 from .runner import grade
 from .sandbox import Limits
 from .specification import Specification
+
+_MEMORY = 8 * 2**30  # bytes
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--limit", type=float, default=Limits.seconds, help="seconds a call")
     parser.add_argument("--weak-fence", action="store_true", help="grade though it is down")
     options = parser.parse_args(arguments)
+    _limit_itself()
     specification = Specification.load(options.specification)
     limits = Limits.of(options.limit, weak_fence=options.weak_fence)
     result = grade(specification, options.notebook, limits)
@@ -32,6 +36,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{points:>7s}  {outcome.test}: {outcome.message or 'passed'}")
     print(f"{result.total:g} of {specification.points:g}", *result.remarks, sep="\n  ")
     return 0
+
+
+def _limit_itself() -> None:
+    """Limit the memory of this process, which reads what a student's process sends."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = _MEMORY if hard == resource.RLIM_INFINITY else min(_MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
 
 
 if __name__ == "__main__":
