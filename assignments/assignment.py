@@ -10,7 +10,7 @@ from typing import Any
 
 from assignments.grading.specification import Question, Specification, Test, names_bound, names_used
 from assignments.source import Cell, SourceError, read_cells, read_settings
-from assignments.written import WrittenQuestion, read_written
+from assignments.written import WRITTEN_PART, WrittenQuestion, read_written
 
 __all__ = ["Assignment", "Block", "read_assignment"]
 
@@ -185,7 +185,7 @@ class _Reader:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.questions: dict[str, dict[str, Any]] = {}
-        self._question, self._role = "", "text"
+        self._question, self._role, self._written = "", "text", False
 
     def read(self, cell: Cell) -> None:
         """Take one cell."""
@@ -231,6 +231,10 @@ class _Reader:
         if question.id in self.questions:
             raise last.fault(f"the written part has a second question {question.id!r}.")
         self.questions[question.id] = settings
+        if not self._written:
+            self._written = True
+            heading = Cell("markdown", WRITTEN_PART, (), last.path, last.line)
+            self.blocks.append(Block("text", "", [heading]))
         for role, text in (("text", question.prompt), ("solution", question.guide)):
             cell = Cell("markdown", text.strip(), (), last.path, last.line)
             self.blocks.append(Block(role, question.id, [cell]))

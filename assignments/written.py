@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WrittenError", "WrittenQuestion", "read_written"]
+__all__ = ["WRITTEN_PART", "WrittenError", "WrittenQuestion", "read_written"]
+
+WRITTEN_PART = """## Written part
+
+These questions are marked by a person. Write in the cell below each question: text, formulas
+between dollar signs, as many cells as you like. What counts is the argument, with every step that
+needs an assumption saying which."""
 
 _NEEDED = {"id": str, "title": str, "points": (int, float), "text": str, "model_answer": str}
 

@@ -15,7 +15,6 @@ from assignments.assignment import read_assignment
 from assignments.autograder import write_autograder
 from assignments.grading.results import gradescope
 from assignments.grading.runner import grade
-from assignments.ledger import Ledger, keep_previous
 from assignments.notebooks import solution_notebook, student_notebook, write
 from assignments.source import find_sources
 
@@ -97,7 +96,9 @@ def test_a_folder_is_graded_to_the_last_file_and_again_without_work(handed, tmp_
     for name, (total, q1, q2, word) in EXPECTED.items():
         assert (table[name]["total"], table[name]["q1"], table[name]["q2"]) == (total, q1, q2), name
         assert word in table[name]["remarks"]
-    feedback = json.loads((tmp_path / "marks-feedback" / "tiny" / "ann" / "tiny.ipynb.json").read_text())
+    feedback = json.loads(
+        (tmp_path / "marks-feedback" / "tiny" / "ann" / "tiny.ipynb.json").read_text()
+    )
     messages = [outcome["message"] for outcome in feedback["outcomes"]]
     assert any("Not the mean of the row norms" in message for message in messages)
     # The second time every graded notebook is known; a changed one would not be.
