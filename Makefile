@@ -12,6 +12,7 @@ OUT ?= results/sweep
 AREA ?= erm
 SEMESTER ?= 0
 READY := $(VENV)/ready
+COURSE := $(VENV)/course
 
 .PHONY: help sweep test test-long course theory bench clean
 
@@ -38,7 +39,15 @@ test: $(READY)
 test-long: $(READY)
 	$(BIN)/python -m pytest -m long
 
-course: $(READY)
+$(COURSE): pyproject.toml
+	@[ -e $(READY) ] || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12"; exit 2; }
+	@echo "Installing what builds the course: one to three minutes the first time."
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	[ -e $(READY) ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[course]'
+	@touch $@
+
+course: $(COURSE)
 	$(BIN)/python -m assignments.build --term $(SEMESTER)
 
 theory: $(READY)

@@ -15,7 +15,13 @@ These questions are marked by a person. Write in the cell below each question: t
 between dollar signs, as many cells as you like. What counts is the argument, with every step that
 needs an assumption saying which."""
 
-_NEEDED = {"id": str, "title": str, "points": (int, float), "text": str, "model_answer": str}
+_NEEDED: dict[str, type | tuple[type, ...]] = {
+    "id": str,
+    "title": str,
+    "points": (int, float),
+    "text": str,
+    "model_answer": str,
+}
 
 
 class WrittenError(ValueError):
