@@ -83,7 +83,13 @@ def write_otter_files(
 
 
 def _complete(folder: Path, wheel: Path) -> None:
-    """Add what otter leaves out: the packages, and a way to install them without conda."""
+    """Add what otter leaves out: the packages, and a way to install them without conda.
+
+    The name of the assignment is taken out: otter would refuse a notebook that lost its metadata.
+    """
+    config = json.loads((folder / "otter_config.json").read_text("utf-8"))
+    config.pop("assignment_name", None)
+    (folder / "otter_config.json").write_text(json.dumps(config), encoding="utf-8")
     bring_requirements(folder, wheel, ["otter-grader", "ipykernel"])
     copy_script("run_otter.sh", folder / "run_autograder")
     copy_script("environment.yml", folder / "environment.yml")

@@ -3,4 +3,5 @@
 set -euo pipefail
 base=${AUTOGRADER:-/autograder}
 mkdir -p "$base/results"
+find "$base/submission" -name '*.ipynb' -exec sed -i '1s/^\xEF\xBB\xBF//' {} +  # otter reads no byte order mark
 exec "$base/source/.venv/bin/python" "$base/source/run_otter.py"
