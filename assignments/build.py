@@ -29,17 +29,6 @@ __all__ = ["BuildError", "Builder", "main"]
 
 _NEEDED = {"solution": ("nbclient", "ipykernel"), "otter": ("otter", "ipykernel")}
 _ADVICE = "install the course extra: pip install -e '.[course]'"
-_INSTALL = """# {title}
-
-You need Python 3.11 or newer. In this folder:
-
-    python -m venv .venv
-    .venv/bin/python -m pip install -r requirements.txt     # on Windows: .venv\\Scripts\\python
-    .venv/bin/python -m jupyter lab {name}.ipynb
-
-Hand in {name}.ipynb, saved after "Restart kernel and run all cells", under the name your
-instructor asks for.
-"""
 
 
 class BuildError(RuntimeError):
@@ -95,7 +84,8 @@ class Builder:
         for file in ("setup.sh", "requirements.tar"):
             (folder / file).unlink()
         write(folder / f"{name}.ipynb", student_notebook(assignment))
-        text = _INSTALL.format(title=assignment.title, name=name)
+        template = (Path(__file__).parent / "delivery" / "students.md").read_text(encoding="utf-8")
+        text = template.format(title=assignment.title, name=name)
         (folder / "README.md").write_text(text, encoding="utf-8")
         zip_folder(folder, folder.with_name(f"{name}.zip"))
         return folder.with_name(f"{name}.zip")

@@ -19,16 +19,7 @@ from safe_files import write_text
 
 __all__ = ["failed_mark", "known_names", "load_mark", "mark_of", "place", "save", "write_pages"]
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 52em; margin: 2em auto; color: #1b1b1b; }
-table { border-collapse: collapse; width: 100%; }
-td, th { border-bottom: 1px solid #ddd; padding: .4em .6em; text-align: left; vertical-align: top; }
-td.points { white-space: nowrap; }
-tr.lost td.points { color: #a40000; font-weight: 600; }
-h1 { font-size: 1.5em; }
-.total { font-size: 1.2em; }
-.banner { background: #fff3cd; padding: .5em 1em; }
-"""
+_STYLE = Path(__file__).parent / "delivery" / "feedback.css"
 
 
 def place(folder: Path, assignment: str, submission: str, suffix: str = ".json") -> Path:
@@ -134,7 +125,8 @@ def _page(feedback: dict[str, Any], row: dict[str, str], assignment: Assignment 
         "<h2>Remarks</h2>" if remarks else "",
         "".join(f"<p>{_safe(remark)}</p>" for remark in remarks),
     ]
-    head = f"<meta charset='utf-8'><title>{_safe(title)}</title><style>{_STYLE}</style>"
+    style = _STYLE.read_text(encoding="utf-8")
+    head = f"<meta charset='utf-8'><title>{_safe(title)}</title><style>{style}</style>"
     body = f"<body>{''.join(parts)}</body>"
     return f"<!doctype html>\n<html lang='en'><head>{head}</head>{body}</html>\n"
 

@@ -15,34 +15,6 @@ from assignments.notebooks import otter_notebook, write
 
 __all__ = ["write_otter_files"]
 
-_ABOUT = """OK_FORMAT = True
-
-test = {
-    "name": "q0_about",
-    "points": 0,
-    "suites": [
-        {
-            "cases": [
-                {
-                    "code": ">>> import leml_solver, leml_theory, simulations\\n",
-                    "hidden": False,
-                    "locked": False,
-                    "points": 0,
-                    "success_message": "WEAK FENCE: otter runs answers and tests in one process, "
-                    "so an answer can read the tests. Look at suspicious ones by hand.",
-                    "failure_message": "NOT GRADED PROPERLY: the package leml-theory is not "
-                    "installed here. Unzip the autograder and run its setup.sh.",
-                }
-            ],
-            "scored": True,
-            "setup": "",
-            "teardown": "",
-            "type": "doctest",
-        }
-    ],
-}
-"""
-
 
 def write_otter_files(
     student: Path,
@@ -93,7 +65,7 @@ def _complete(folder: Path, wheel: Path) -> None:
     bring_requirements(folder, wheel, ["otter-grader", "ipykernel"])
     copy_script("run_otter.sh", folder / "run_autograder")
     copy_script("environment.yml", folder / "environment.yml")
-    (folder / "tests" / "q0_about.py").write_text(_ABOUT, encoding="utf-8")
+    copy_script("q0_about.py.txt", folder / "tests" / "q0_about.py")
 
 
 def _assigned(place: Path, assignment: Assignment, term: int, *, check: bool) -> Path:
