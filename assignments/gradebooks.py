@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assignments.ledger import keep_previous, read_csv, write_csv
 
-__all__ = ["Filled", "fill_canvas", "fill_moodle"]
+__all__ = ["Filled", "fill_gradebook"]
 
 _CANVAS = ("ID", "SIS User ID", "SIS Login ID", "Student")
 _MOODLE = ("Identifier", "Username", "ID number", "Email address", "Full name")
@@ -28,37 +28,31 @@ class Filled:
     unmatched: tuple[str, ...]
 
 
-def fill_canvas(gradebook: Path, out: Path, totals: dict[str, float], column: str) -> Filled:
-    """Fill the column of an assignment; the row of possible points stays as it is."""
-    columns, rows = _read(gradebook, "Student")
-    full = [name for name in columns if name == column or name.startswith(f"{column} (")]
-    target = full[0] if full else column
-    students = [row for row in rows if not row["Student"].strip().startswith("Points Possible")]
-    filled = _fill(students, totals, _CANVAS, target)
-    _write(out, columns if target in columns else [*columns, target], rows)
+def fill_gradebook(gradebook: Path, out: Path, totals: dict[str, float], column: str) -> Filled:
+    """Fill one column of what Canvas or Moodle exported; rows and other columns stay as they are.
+
+    Parameters
+    ----------
+    gradebook, out : Path
+        The file as it was exported, and as it can be imported.
+    totals : dict of str to float
+        By submission.
+    column : str
+        Canvas writes a number in brackets behind it, which need not be given; a new one is added.
+    """
+    if not gradebook.is_file():
+        raise ValueError(f"{gradebook} is not there; export it from the gradebook first.")
+    columns, rows = read_csv(gradebook)
+    kind = next((keys for keys in (_CANVAS, _MOODLE) if keys[-1] in columns), None)
+    if kind is None:
+        raise ValueError(f"{gradebook} has no column {_CANVAS[-1]!r} or {_MOODLE[-1]!r}.")
+    names = [name for name in columns if name == column or name.startswith(f"{column} (")]
+    target = names[0] if names else column
+    students = [row for row in rows if not row[kind[-1]].strip().startswith("Points Possible")]
+    filled = _fill(students, totals, kind, target)
+    keep_previous(out)
+    write_csv(out, columns if target in columns else [*columns, target], rows)
     return filled
-
-
-def fill_moodle(gradebook: Path, out: Path, totals: dict[str, float]) -> Filled:
-    """Fill the column "Grade" of a grading worksheet."""
-    columns, rows = _read(gradebook, "Identifier")
-    filled = _fill(rows, totals, _MOODLE, "Grade")
-    _write(out, columns if "Grade" in columns else [*columns, "Grade"], rows)
-    return filled
-
-
-def _read(path: Path, needed: str) -> tuple[list[str], list[dict[str, str]]]:
-    if not path.is_file():
-        raise ValueError(f"{path} is not there; export it from the gradebook first.")
-    columns, rows = read_csv(path)
-    if needed not in columns:
-        raise ValueError(f"{path} has no column {needed!r}: it is no gradebook of this kind.")
-    return columns, rows
-
-
-def _write(path: Path, columns: list[str], rows: list[dict[str, str]]) -> None:
-    keep_previous(path)
-    write_csv(path, columns, rows)
 
 
 def _fill(

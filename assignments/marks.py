@@ -15,7 +15,7 @@ from pathlib import Path
 
 from assignments.assignment import Assignment, read_assignment
 from assignments.feedback import place, write_pages
-from assignments.gradebooks import fill_canvas, fill_moodle
+from assignments.gradebooks import fill_gradebook
 from assignments.ledger import Ledger, keep_previous, read_csv, write_csv
 from assignments.source import find_sources
 from command_line import run_command
@@ -138,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
         made[name].add_argument("--out", type=Path, help="(beside the gradebook, '-filled')")
         made[name].add_argument("--incomplete", action="store_true", help="not all are marked yet")
     made["canvas"].add_argument("--column", help="of the assignment, as Canvas names it")
+    made["moodle"].set_defaults(column="Grade")
     return parser
 
 
@@ -176,10 +177,7 @@ def _fill(options: argparse.Namespace, assignments: dict[str, Assignment]) -> No
         )
     out = options.out or options.gradebook.with_stem(f"{options.gradebook.stem}-filled")
     totals = {key[0]: ledger.total(key) for key in ledger.rows if key[1] == name}
-    if options.command == "canvas":
-        filled = fill_canvas(options.gradebook, out, totals, options.column or name)
-    else:
-        filled = fill_moodle(options.gradebook, out, totals)
+    filled = fill_gradebook(options.gradebook, out, totals, options.column or name)
     print(f"{filled.matched} of {filled.students} students have a mark: {out}")
     for submission in filled.unmatched:
         print(f"no student for {submission}", file=sys.stderr)

@@ -10,7 +10,7 @@ from test_written import TOML, answered
 from assignments import grade as command
 from assignments import marks
 from assignments.assignment import read_assignment
-from assignments.gradebooks import fill_canvas, fill_moodle
+from assignments.gradebooks import fill_gradebook
 from assignments.ledger import Ledger, Mark, read_csv, spelt, write_csv
 from assignments.source import find_sources
 
@@ -191,14 +191,14 @@ def test_canvas_and_moodle_get_their_own_files_back(tmp_path):
     gradebook, out = tmp_path / "book.csv", tmp_path / "out.csv"
     gradebook.write_text(CANVAS)
     totals = {"leeann_1001_9_tiny.ipynb": 31.5, "bbo/tiny.ipynb": 8.0, "eve.ipynb": 1.0}
-    filled = fill_canvas(gradebook, out, totals, "Tiny")
+    filled = fill_gradebook(gradebook, out, totals, "Tiny")
     assert (filled.students, filled.matched, filled.unmatched) == (3, 2, ("eve.ipynb",))
     columns, written = read_csv(out)
     assert columns == CANVAS.splitlines()[0].split(",")
     assert [row["Tiny (77)"] for row in written] == ["40", "31.5", "8", ""]
     gradebook.write_text(MOODLE)
     totals = {"Ann Lee_501_assignsubmission_file/a.ipynb": 7.0, "bob@x.org.ipynb": 2.0}
-    filled = fill_moodle(gradebook, out, totals)
+    filled = fill_gradebook(gradebook, out, totals, "Grade")
     assert filled.matched == 2
     assert [row["Grade"] for row in read_csv(out)[1]] == ["7", "2"]
 
@@ -207,7 +207,7 @@ def test_a_submission_that_two_may_own_is_refused(tmp_path):
     gradebook = tmp_path / "book.csv"
     gradebook.write_text(CANVAS.replace("bbo", "alee"))
     with pytest.raises(ValueError, match=r"alee/t.ipynb may be of two students"):
-        fill_canvas(gradebook, tmp_path / "out.csv", {"alee/t.ipynb": 1.0}, "Tiny")
+        fill_gradebook(gradebook, tmp_path / "out.csv", {"alee/t.ipynb": 1.0}, "Tiny")
 
 
 def test_totals_without_all_marks_are_not_exported_unawares(a_class, tmp_path, capsys):
