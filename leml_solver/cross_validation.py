@@ -330,7 +330,9 @@ class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
+    def fit(  # type: ignore[override]  # rows are held out: no weights
+        self, X: Any, y: Any, mask: Any = None, missing: Any = None
+    ) -> Self:
         """Choose the settings and fit them to all rows; arguments as in `LEMLClassifier.fit`."""
         self._search_and_fit(X, y, mask, missing, class_targets(y, mask, missing))
         return self
@@ -405,7 +407,9 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
+    def fit(  # type: ignore[override]  # rows are held out: no weights
+        self, X: Any, y: Any, mask: Any = None, missing: Any = None
+    ) -> Self:
         """Choose the settings and fit them to all rows; arguments as in `LEMLRegressor.fit`."""
         self._search_and_fit(X, y, mask, missing, number_targets(y, mask, missing))
         return self

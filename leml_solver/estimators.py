@@ -7,6 +7,7 @@ Paper: Section 3.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -15,15 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from argument_checks import one_of, positive, positive_integer, real_input
-from leml_solver._estimation.blocks import BlockScores
+from argument_checks import moderate, one_of, positive, positive_integer, real_input
+from leml_solver._estimation.blocks import BlockScores, matching_threshold
 from leml_solver._estimation.defaults import default_penalty, default_rank
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
 from leml_solver._estimation.targets import Targets, class_targets, number_targets
-from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
+from leml_solver._estimation.weights import EntryWeights, fit_weighted_factors, point_weights
+from leml_solver._factored.fit import AlternatingOptions, FactorResult, FitStatus
 from leml_solver._factored.kernel_method import Kernel, fit_kernel_factors
 from leml_solver.labels import Labels
 from leml_solver.losses import Loss
@@ -32,6 +35,8 @@ from leml_solver.metrics import loss_threshold
 __all__ = ["LEMLClassifier", "LEMLRegressor", "LowRankEstimator", "is_auto"]
 
 Array = NDArray[Any]
+
+_MAX_ITER = 20  # fewer outer iterations are a way to stop early, and end without a warning
 
 
 class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScoredEstimator):  # type: ignore[misc]
@@ -52,6 +57,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     random_state: Any
     verbose: bool
     unit_rows: bool | str = False
+    warm_start: bool = False
     # What `fit` sets.
     unit_rows_: bool
     W_: Array
@@ -109,26 +115,67 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
             self, real_input(X, "X"), accept_sparse="csr", dtype=dtype, reset=reset
         )
 
-    def _fit_targets(self, X: Any, targets: Targets, loss: str | Loss) -> None:
+    def _fit_targets(
+        self,
+        X: Any,
+        targets: Targets,
+        loss: str | Loss,
+        weights: Array | None = None,
+        entries: EntryWeights | None = None,
+    ) -> None:
         """Fit the factors to checked data and keep them."""
         self._check_targets(X, targets)
+        if weights is not None:
+            targets, weights = _of_positive_weight(targets, weights)
         fit = self._fit_rows if self.kernel is None else self._fit_kernel
         fit(
             X,
             targets,
+            weights=weights,
+            entries=entries,
             loss=loss,
             random_state=solver_seed(self.random_state),
             options=self._solver_options(),
         )
+        self._warn_of_early_end()
 
-    def _fit_rows(self, X: Any, targets: Targets, **arguments: Any) -> None:
+    def _warn_of_early_end(self) -> None:
+        """Warn if the fit needs more iterations than it had, unless few were asked for."""
+        if self.status_ is FitStatus.MAX_ITER and self.max_iter >= _MAX_ITER and self.tol > 0:
+            warnings.warn(
+                f"The objective was still falling after {self.max_iter} iterations: raise "
+                "`max_iter`, or set tol=0 to say that so many are meant.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _fit_rows(
+        self,
+        X: Any,
+        targets: Targets,
+        *,
+        weights: Array | None = None,
+        entries: EntryWeights | None = None,
+        **arguments: Any,
+    ) -> None:
         """Fit to the rows that have labels; `arguments` are those of `fit_factors`."""
         used = X if targets.rows is None else X[targets.rows]
-        chosen = self._chosen(lambda rows: used[rows], X.shape[1], targets.labels, arguments)
+        chosen = self._chosen(
+            lambda rows: used[rows], X.shape[1], targets.labels, weights, arguments
+        )
         used = normalize(used) if self.unit_rows_ else used
-        self._keep(fit_factors(used, targets.labels, **chosen, **arguments), targets)
+        made = fit_weighted_factors(used, targets, weights, entries, **chosen, **arguments)
+        self._keep(made, targets)
 
-    def _fit_kernel(self, X: Any, targets: Targets, **arguments: Any) -> None:
+    def _fit_kernel(
+        self,
+        X: Any,
+        targets: Targets,
+        *,
+        weights: Array | None = None,
+        entries: EntryWeights | None = None,
+        **arguments: Any,
+    ) -> None:
         """Fit functions of the kernel with the training rows, of which those with labels count."""
         given = isinstance(self.kernel, str)
         used = slice(None) if targets.rows is None else targets.rows
@@ -139,16 +186,29 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
             ),
             X.shape[0],
             targets.labels,
+            weights,
             arguments,
         )
-        made = fit_kernel_factors(points, targets.labels, kernel=self.kernel, **chosen, **arguments)
+        made = fit_kernel_factors(
+            points,
+            targets.labels,
+            kernel=self.kernel,
+            fit=lambda Phi, _, **rest: fit_weighted_factors(Phi, targets, weights, entries, **rest),
+            **chosen,
+            **arguments,
+        )
         self._keep(made.fit, targets)
         self.W_ = np.zeros((X.shape[0], made.V.shape[1]))
         self.W_[used] = made.V
         self.X_fit_ = None if given else X
 
     def _chosen(
-        self, features: Callable[[Any], Any], width: int, labels: Labels, arguments: dict[str, Any]
+        self,
+        features: Callable[[Any], Any],
+        width: int,
+        labels: Labels,
+        weights: Array | None,
+        arguments: dict[str, Any],
     ) -> dict[str, Any]:
         """Return rank and penalty, and keep the scale of rows: as given, or as the data say."""
         rank = default_rank(width, labels) if is_auto(self.rank, "rank") else self.rank
@@ -162,6 +222,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
                 labels,
                 arguments["loss"],
                 intercept=bool(self.fit_intercept),
+                weights=weights,
                 kernel=self.kernel is not None,
                 unit_rows=(False, True) if both and self.kernel is None else (bool(unit),),
             )
@@ -178,6 +239,8 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
                 f"{type(self.options).__name__}; write AlternatingOptions(method='plain')."
             )
         options = self.options or AlternatingOptions()
+        if self.warm_start and hasattr(self, "W_") and self.W_.any() and self.kernel is None:
+            options = replace(options, start=(self.W_, self.H_), warm_start_rows=None)
         return replace(
             options,
             certify=options.certify if self.certify is None else self.certify,
@@ -219,6 +282,18 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         return BlockScores(block, (X.shape[0], self.H_.shape[0]))
 
 
+def _of_positive_weight(targets: Targets, weights: Array) -> tuple[Targets, Array]:
+    """Return targets and weights without the rows of weight zero."""
+    weights = weights if targets.rows is None else weights[targets.rows]
+    kept = np.flatnonzero(weights)
+    if kept.size == weights.size:
+        return targets, weights
+    if not kept.size:
+        raise ValueError("`sample_weight` must be positive for a row with a label, got zeros.")
+    rows = kept if targets.rows is None else targets.rows[kept]
+    return replace(targets, labels=targets.labels.take(kept), rows=rows), weights[kept]
+
+
 def is_auto(value: Any, name: str) -> bool:
     """Whether a setting is "auto"; other words are refused."""
     return isinstance(value, str) and bool(one_of(value, name, ("auto",)))
@@ -257,7 +332,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     fit_intercept : bool
         Fit an unpenalised intercept for each label.
     max_iter : int
-        Outer iterations; few of them act as early stopping; choose the number by validation.
+        Outer iterations. Fewer than 20 act as early stopping; 20 or more that did not suffice end
+        with a `ConvergenceWarning`, unless `tol` is 0.
     tol : float
         Stop when the objective falls by less than this share of itself.
     kernel : callable or "precomputed", optional
@@ -271,6 +347,21 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     options : AlternatingOptions, optional
         Everything else about the solver; the parameters above replace its max_iter, tol, intercept
         and progress.
+    class_weight : dict, "balanced" or None
+        For a vector, weights of its classes as everywhere in scikit-learn. For a label matrix,
+        weights of its two values; "balanced" lets the positives and the negatives of each label
+        count the same. Other than with `sample_weight`, a label matrix then costs n L k.
+    propensities : (L,) array, "jain" or None
+        Probability that a positive of each label is recorded, where others look like negatives;
+        "jain" takes `label_propensities` of the training labels.
+    propensity_loss : str
+        "reweighted": a recorded positive of propensity p counts 1/p times. "unbiased": for the
+        squared loss, the estimate (z - 1/p)^2 / 2 of the loss with all positives recorded.
+    threshold : float, "cardinality" or None
+        Score above which a label is predicted. None is that of the loss, see `threshold_`;
+        "cardinality" predicts as many labels of the training rows as they have.
+    warm_start : bool
+        Start from the factors of the last `fit`; not for kernels.
     random_state : int, RandomState, Generator or None
         Where the start comes from.
     verbose : bool
@@ -283,8 +374,9 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     intercept_ : (L,) array
         Zeros without an intercept.
     threshold_ : float
-        Value of x^T W h + intercept above which a label is positive: 0.5 for the squared loss,
-        whose labels are 0 and 1, and 0 for losses on signs. It is subtracted from the scores.
+        Value of x^T W h + intercept above which a label is positive: unless chosen otherwise, 0.5
+        for the squared loss, whose labels are 0 and 1, and 0 for losses on signs. It is subtracted
+        from the scores.
     classes_ : array
         The classes of a vector; the numbers of the labels, 0 to L - 1, for a label matrix.
     label_values_ : array
@@ -335,6 +427,11 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         kernel: Kernel | str | None = None,
         certify: bool | str | None = None,
         options: AlternatingOptions | None = None,
+        class_weight: Any = None,
+        propensities: Any = None,
+        propensity_loss: str = "reweighted",
+        threshold: float | str | None = None,
+        warm_start: bool = False,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -348,10 +445,17 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         self.kernel = kernel
         self.certify = certify
         self.options = options
+        self.class_weight = class_weight
+        self.propensities = propensities
+        self.propensity_loss = propensity_loss
+        self.threshold = threshold
+        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, mask: Any = None, missing: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Fit the factors.
 
         Parameters
@@ -365,15 +469,33 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
             are not.
         missing : (n, L) boolean array or sparse matrix, optional
             Which entries of y are missing, instead of `mask`: for a sparse y with few of them.
+        sample_weight : (n,) array, optional
+            How much each row counts; a whole number means as if the row were there so often.
 
         Returns
         -------
         self
         """
         checked = self._checked(X, reset=True)
-        self._fit_targets(checked, class_targets(y, mask, missing), self.loss)
-        self.threshold_ = loss_threshold(self.loss)
+        targets = class_targets(y, mask, missing)
+        weights = point_weights(sample_weight, self.class_weight, targets)
+        entries = None
+        if targets.kind == "multilabel":
+            entries = EntryWeights(self.class_weight, self.propensities, self.propensity_loss)
+        self._fit_targets(checked, targets, self.loss, weights, entries)
+        self.threshold_ = self._chosen_threshold(checked, targets)
         return self
+
+    def _chosen_threshold(self, X: Any, targets: Targets) -> float:
+        """Return the threshold asked for."""
+        if self.threshold is None:
+            return loss_threshold(self.loss)
+        if not isinstance(self.threshold, str):
+            return moderate(self.threshold, "threshold")
+        one_of(self.threshold, "threshold", ("cardinality",))
+        self.threshold_ = 0.0
+        rows = X if targets.rows is None else X[targets.rows]
+        return matching_threshold(self._block_scores(rows), targets.labels)
 
 
 class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
@@ -386,7 +508,8 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    rank, penalty, fit_intercept, max_iter, tol, kernel, certify, options, random_state, verbose
+    rank, penalty, fit_intercept, max_iter, tol, kernel, certify, options, warm_start, random_state,
+    verbose
         As for `LEMLClassifier`.
 
     Attributes
@@ -416,6 +539,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         kernel: Kernel | str | None = None,
         certify: bool | str | None = None,
         options: AlternatingOptions | None = None,
+        warm_start: bool = False,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -427,10 +551,13 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         self.kernel = kernel
         self.certify = certify
         self.options = options
+        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, mask: Any = None, missing: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Fit the factors.
 
         Parameters
@@ -443,6 +570,8 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
             Which entries of y are observed.
         missing : (n, L) boolean array or sparse matrix, optional
             Which entries of y are missing, instead of `mask`.
+        sample_weight : (n,) array, optional
+            How much each row counts.
 
         Returns
         -------
@@ -450,7 +579,8 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         """
         checked = self._checked(X, reset=True)
         targets = number_targets(y, mask, missing)
-        self._fit_targets(checked, targets, "squared")
+        weights = point_weights(sample_weight, None, targets)
+        self._fit_targets(checked, targets, "squared", weights)
         self.threshold_ = 0.0
         return self
 

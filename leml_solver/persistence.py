@@ -83,8 +83,8 @@ def save_model(model: Model | Pipeline, path: str | os.PathLike[str]) -> None:
 
     Kept: parameters, factors, intercept, classes, names, certificate, status. Not kept: the trace,
     and of `options` the start, the callback, the `RankSearch` and a `Plan` of your own. A
-    random_state that is not a number is saved as None. Losses of your own cannot be saved,
-    registered or not: a file holds no program.
+    random_state that is not a number, and tables of class_weight and propensities, are saved as
+    None. Losses of your own cannot be saved, registered or not: a file holds no program.
 
     Raises
     ------
@@ -227,8 +227,9 @@ def _parameters(model: Model) -> dict[str, Any]:
             "`kernel` must be None or 'precomputed' to be saved, got a function, which loading "
             "would have to run; fit on its matrix with kernel='precomputed' instead."
         )
-    if not isinstance(parameters["random_state"], int | None):
-        parameters["random_state"] = None
+    for key in ("random_state", "class_weight", "propensities"):
+        if not isinstance(parameters.get(key), int | str | None):
+            parameters[key] = None
     if parameters["options"] is not None:
         parameters["options"] = _options(parameters["options"])
     return parameters

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from argument_checks import positive_integer, real_input, unmasked
 from leml_solver._estimation.targets import as_numbers
+from leml_solver.labels import Labels
 
 __all__ = [
     "BlockScores",
@@ -20,6 +21,7 @@ __all__ = [
     "TrueLabels",
     "as_scores",
     "dense",
+    "matching_threshold",
     "row_blocks",
     "threaded",
     "top_k",
@@ -221,3 +223,24 @@ def _select_rows(block: Array, labels: Array, values: Array) -> None:
             if block[i, label] > worst:
                 insert(values[i], labels[i], k, block[i, label], label)
                 worst = values[i, k - 1]
+
+
+def matching_threshold(scores: Scores, labels: Labels) -> float:
+    """Return the threshold above which as many known entries lie as there are positives.
+
+    It is halfway between the last score above and the first below; only one block of scores, and
+    one score per positive, is in memory.
+    """
+    positives = int((labels.known_values() > 0).sum())
+    known, most = labels.known_mask(), positives + 1
+    kept = np.empty(0)
+    for start, stop in row_blocks(scores.shape):
+        block = scores.block(start, stop)
+        values = block.ravel() if known is None else block[known[start:stop].toarray()]
+        kept = np.concatenate([kept, values])
+        if kept.size > most:
+            kept = np.partition(kept, -most)[-most:]
+    kept = np.sort(kept)
+    if kept.size < most:  # every known entry is positive
+        return float(np.nextafter(kept[0], -np.inf))
+    return float(0.5 * (kept[0] + kept[1])) if positives else float(kept[0])

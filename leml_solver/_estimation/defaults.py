@@ -48,6 +48,7 @@ def default_penalty(
     loss: str | Loss,
     *,
     intercept: bool,
+    weights: Array | None = None,
     kernel: bool = False,
     unit_rows: tuple[bool, ...] = (False,),
 ) -> tuple[float, bool]:
@@ -67,6 +68,8 @@ def default_penalty(
         What is to be minimised.
     intercept : bool
         Whether each label has an intercept.
+    weights : (n,) array, optional
+        Positive weights of the rows; left out is a whole row, or one of as many as its weight says.
     kernel : bool
         Whether `features` gives kernels.
     unit_rows : tuple of bool
@@ -77,10 +80,11 @@ def default_penalty(
     if known.size > _ROWS:
         known = np.sort(np.random.default_rng(0).choice(known, _ROWS, replace=False))
     Y = _filled(labels.take(known), intercept)
+    roots = np.ones(known.size) if weights is None else np.sqrt(weights[known])
     X, found = features(known), []
     for unit in unit_rows:
-        spectrum = _spectrum(normalize(X) if unit else X, intercept, kernel)
-        ridge = _Ridge(*spectrum, Y, intercept)
+        spectrum = _spectrum(normalize(X) if unit else X, roots, intercept, kernel)
+        ridge = _Ridge(*spectrum, _scaled(Y, roots), roots, intercept)
         found.append((*ridge.best(), unit, ridge))
     _, alpha, unit, ridge = min(found, key=itemgetter(0))
     kind = LOSSES.get(loss) if isinstance(loss, str) else loss
@@ -98,7 +102,9 @@ class _Ridge:
     vectors : (n, r) array
         Left singular vectors, of sum zero if there is an intercept.
     Y : (n, L) array or sparse matrix
-        Labels.
+        Labels, rows times the roots of their weights as those of the features.
+    roots : (n,) array
+        Roots of the weights of rows.
     intercept : bool
         Whether each label has one.
     """
@@ -106,6 +112,7 @@ class _Ridge:
     eigenvalues: Array
     vectors: Array
     Y: Any
+    roots: Array
     intercept: bool
 
     def pull(self, alpha: float) -> float:
@@ -126,12 +133,14 @@ class _Ridge:
         inside = self.vectors.T @ Y
         outside = Y - self.vectors @ inside
         squares = np.square(self.vectors)
-        free = 1.0 - squares.sum(axis=1) - (1.0 / len(Y) if self.intercept else 0.0)
+        weights = np.square(self.roots)
+        spent = squares.sum(axis=1) + (weights / weights.sum() if self.intercept else 0.0)
+        copies = np.maximum(weights, 1.0)
 
         def error(alpha: float) -> float:
             left = alpha / (self.eigenvalues + alpha)
             residual = outside + self.vectors @ (left[:, None] * inside)
-            leverage_left = np.maximum(free + squares @ left, _EPS)
+            leverage_left = np.maximum(1.0 - (spent - squares @ left) / copies, _EPS)
             return float(np.square(residual / leverage_left[:, None]).sum())
 
         size = float(self.eigenvalues[-1]) if self.eigenvalues.size else 1.0
@@ -143,7 +152,7 @@ class _Ridge:
         if Y.shape[1] > _COMBINATIONS:
             Y = Y @ np.random.default_rng(0).choice((-1.0, 1.0), (Y.shape[1], _COMBINATIONS))
         values = dense(Y).astype(np.float64)
-        return _centred(values) if self.intercept else values
+        return _centred(values, self.roots) if self.intercept else values
 
     def _label_gram(self) -> Array:
         """Return U^T Y Y^T U for the singular vectors U; n x n numbers if there are many labels."""
@@ -153,24 +162,33 @@ class _Ridge:
         return np.asarray(self.vectors.T @ _gram(self.Y) @ self.vectors)
 
 
-def _spectrum(X: Any, centre: bool, kernel: bool) -> tuple[Array, Array]:
-    """Return the eigenvalues of X X^T, or of the kernel matrix X, and their eigenvectors."""
+def _spectrum(X: Any, roots: Array, centre: bool, kernel: bool) -> tuple[Array, Array]:
+    """Return the eigenvalues of X X^T, or of the kernel matrix X, and their eigenvectors.
+
+    Rows of X, and rows and columns of kernels, are multiplied by `roots`.
+    """
     n, d = X.shape
     if kernel or d >= n:
         K = np.asarray(X, dtype=np.float64) if kernel else _gram(X)
-        values, vectors = eigenvectors(_centred(_centred(K).T) if centre else K)
+        K = _scaled(_scaled(K, roots).T, roots)
+        values, vectors = eigenvectors(_centred(_centred(K, roots).T, roots) if centre else K)
         kept = values > n * _EPS * values[-1]
         return values[kept], vectors[:, kept]
-    rows = dense(X).astype(np.float64)
-    rows = _centred(rows) if centre else rows
+    rows = _scaled(dense(X).astype(np.float64), roots)
+    rows = _centred(rows, roots) if centre else rows
     values, directions = eigenvectors(rows.T @ rows)
     kept = values > n * _EPS * values[-1]
     return values[kept], rows @ (directions[:, kept] / np.sqrt(values[kept]))
 
 
-def _centred(A: Array) -> Array:
-    """Return A less the mean of its rows."""
-    return np.asarray(A - A.mean(axis=0))
+def _scaled(A: Any, roots: Array) -> Any:
+    """Return A with each row multiplied by its root."""
+    return A.multiply(roots[:, None]).tocsr() if sparse.issparse(A) else roots[:, None] * A
+
+
+def _centred(A: Array, roots: Array) -> Array:
+    """Return A less its projection on `roots`: its column means, if they are all one."""
+    return np.asarray(A - np.outer(roots, roots @ A / (roots @ roots)))
 
 
 def _filled(labels: Labels, intercept: bool) -> Any:

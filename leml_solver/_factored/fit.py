@@ -137,8 +137,9 @@ class AlternatingOptions:
     refine : float or None
         A relative gap to reach after the alternation, by splitting steps on the convex problem
         whose cost no longer depends on n: for fits whose rank is that of the convex minimiser or
-        more, which alternation approaches slowly. They need X^T X (d at most 4096) and leave the
-        factors as they are where the rank is too small for them. None does without.
+        more, which alternation approaches slowly; a few outer iterations before them, max_iter=3,
+        are enough. They need X^T X (d at most 4096) and leave the factors as they are where the
+        rank is too small for them. None does without.
     progress : bool
         Show a progress bar on the standard error stream; it begins with `expected_seconds`.
     callback : callable or None

@@ -82,7 +82,12 @@ def kernel_features(K: Any) -> tuple[Array, Array]:
 
 
 def fit_kernel_factors(
-    X: Any, Y: Any, *, kernel: str | Kernel = "precomputed", **arguments: Any
+    X: Any,
+    Y: Any,
+    *,
+    kernel: str | Kernel = "precomputed",
+    fit: Callable[..., FactorResult] = fit_factors,
+    **arguments: Any,
 ) -> KernelResult:
     """Minimise the sum of losses + penalty |K^(1/2) Z|_tr over Z = V H^T.
 
@@ -94,6 +99,8 @@ def fit_kernel_factors(
         Labels, as in `fit_factors`.
     kernel : "precomputed" or callable
         A function of two arrays of points that returns the matrix of their kernels.
+    fit : callable
+        Fits factors to features and labels.
     **arguments
         `rank`, `penalty`, `loss`, `random_state`, `options`, as in `fit_factors`.
 
@@ -106,5 +113,5 @@ def fit_kernel_factors(
     if isinstance(kernel, str) and kernel != "precomputed":
         raise ValueError(f'`kernel` must be "precomputed" or a function, got {kernel!r}.')
     Phi, B = kernel_features(X if isinstance(kernel, str) else kernel(X, X))
-    fit = fit_factors(Phi, Y, **arguments)
-    return KernelResult(B @ fit.W.astype(np.float64), fit)
+    made = fit(Phi, Y, **arguments)
+    return KernelResult(B @ made.W.astype(np.float64), made)

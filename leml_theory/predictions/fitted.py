@@ -59,7 +59,7 @@ def _project_trace(V: Array, ball: TraceBall) -> Array:
     some = np.flatnonzero(kept)
     P = vectors[:, ::-1][:, some]
     projected = A @ (P * (kept[some] / sigma[some])) @ P.T
-    return projected.T if A is not V else projected
+    return np.asarray(projected.T if A is not V else projected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,7 +269,9 @@ def test_steps_of_zero_take_the_cheapest_candidate_and_keep_the_fit():
     )
     again = fit_factors(X, Y, rank=2, penalty=penalty, options=options)
     assert np.array_equal(again.Z, fit.Z)
-    assert 0 < again.certificate.rank_relative_gap < 1e-3 < again.certificate.relative_gap
+    certificate = again.certificate
+    assert 0 < certificate.rank_relative_gap < 1e-3
+    assert certificate.lower_bound < certificate.rank_lower_bound  # the rank has its price
 
 
 def test_norms_of_large_problems_state_their_failure_probability(monkeypatch):
@@ -479,4 +481,4 @@ def test_a_bound_on_real_data_is_tight(data_file):
     data = data.rows(data.splits["train_idx"])
     X = data.X / np.sqrt(data.X.multiply(data.X).sum() / data.X.shape[0])
     found = minimise_rank(X, data.Y.astype(float), 2, 0.1).certificate
-    assert found.rank_relative_gap < 1e-6 < 0.3 < found.relative_gap
+    assert found.rank_relative_gap < 1e-6 < 0.01 < found.relative_gap  # what rank 2 costs
