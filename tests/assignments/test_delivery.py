@@ -212,7 +212,7 @@ def test_a_bundle_works_in_a_bare_root_file_system(part, bare_root, tmp_path, wh
     install(bare_root, archive)
     source = read_assignment(path)
     assert graded_inside(bare_root, solution_notebook(source))[0] == 20
-    cut = ("unshare", "-n")
+    cut = ("unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")  # lo: for kernels
     assert graded_inside(bare_root, solution_notebook(source), cut)[0] == 20
     points, content = graded_inside(bare_root, student_notebook(source), cut)
     assert points == 0
