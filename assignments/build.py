@@ -20,19 +20,15 @@ from pathlib import Path
 
 from assignments.assignment import Assignment, read_assignment
 from assignments.autograder import write_autograder
-from assignments.bundles import bring_requirements, make_wheel, zip_folder
+from assignments.bundles import BundleError, bring_requirements, make_wheel, zip_folder
 from assignments.notebooks import solution_notebook, student_notebook, write
 from assignments.source import find_sources
 from command_line import run_command
 
-__all__ = ["BuildError", "Builder", "main"]
+__all__ = ["Builder", "main"]
 
 _NEEDED = {"solution": ("nbclient", "ipykernel"), "otter": ("otter", "ipykernel")}
 _ADVICE = "install the course extra: pip install -e '.[course]'"
-
-
-class BuildError(RuntimeError):
-    """A build that cannot go on; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +132,7 @@ def _require_extras(chosen: tuple[str, ...]) -> None:
     needed = {name for part in chosen or _NEEDED for name in _NEEDED.get(part, ())}
     missing = sorted(name for name in needed if importlib.util.find_spec(name) is None)
     if missing:
-        raise BuildError(f"{', '.join(missing)} not found; {_ADVICE}")
+        raise BundleError(f"{', '.join(missing)} not found; {_ADVICE}")
 
 
 def _parser() -> argparse.ArgumentParser:

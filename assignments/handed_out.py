@@ -81,9 +81,6 @@ def written_answers(notebook: Path, assignment: Assignment) -> dict[str, str]:
         elif text in known:
             current = current if text == ANSWER_HERE else ""
         if current and text and text not in known:
-            pieces[current].append(f"```python\n{text}\n```" if _is_code(cell) else text)
+            code = cell.get("cell_type") == "code"
+            pieces[current].append(f"```python\n{text}\n```" if code else text)
     return {name: "\n\n".join(found) for name, found in pieces.items()}
-
-
-def _is_code(cell: dict[str, Any]) -> bool:
-    return cell.get("cell_type") == "code"

@@ -31,7 +31,7 @@ _CHANGES = {  # events that change files -> how many of their first arguments ar
     "os.truncate": 1,
     "os.utime": 1,
 }
-_PROGRAMS = (
+_PROGRAMS = [
     "os.exec",
     "os.fork",
     "os.forkpty",
@@ -41,7 +41,7 @@ _PROGRAMS = (
     "os.system",
     "pty.spawn",
     "subprocess.Popen",
-)
+]
 _SIGNALS = ("os.kill", "os.killpg", "signal.pthread_kill", "resource.prlimit")
 _FORBIDDEN_MODULES = ("assignments", "tests", "otter")
 

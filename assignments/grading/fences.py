@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 DRAWING = ".matplotlib"  # in the home of a process
-PACKAGES = (
+PACKAGES = [
     "argument_checks",
     "command_line",
     "documents",
@@ -33,7 +33,7 @@ PACKAGES = (
     "paper_checks",
     "safe_files",
     "simulations",
-)
+]
 _SYSTEM = (  # what libraries read at work
     "/usr",
     "/lib",

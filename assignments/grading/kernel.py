@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import platform
+import re
 import struct
 import sys
 
@@ -33,58 +34,23 @@ _NETWORK, _SIGNALS = (4, 3), (6, 3)  # from which version on, and bits: all of T
 
 # Calls of the 64-bit PC, by number; all are refused with "operation not permitted".
 _REFUSED = {
-    "shmget": 29,  # this and the next three: memory that outlives the process
-    "socket": 41,
-    "socketpair": 53,
-    "fork": 57,
-    "vfork": 58,
-    "execve": 59,
-    "kill": 62,
-    "semget": 64,
-    "msgget": 68,
-    "truncate": 76,  # Landlock sees it from version 3 on only
-    "chmod": 90,  # Landlock sees none of those that change what is said of a file
-    "fchmod": 91,
-    "chown": 92,
-    "fchown": 93,
-    "lchown": 94,
-    "ptrace": 101,
-    "rt_sigqueueinfo": 129,
-    "utime": 132,
-    "setpriority": 141,
-    "sched_setparam": 142,
-    "sched_setscheduler": 144,
-    "setxattr": 188,
-    "lsetxattr": 189,
-    "fsetxattr": 190,
-    "removexattr": 197,
-    "lremovexattr": 198,
-    "fremovexattr": 199,
-    "tkill": 200,
-    "utimes": 235,
-    "mq_open": 240,
-    "add_key": 248,
-    "keyctl": 250,
-    "ioprio_set": 251,
-    "fchownat": 260,
-    "futimesat": 261,
-    "fchmodat": 268,
-    "unshare": 272,
-    "utimensat": 280,
-    "rt_tgsigqueueinfo": 297,
-    "open_by_handle_at": 304,
-    "setns": 308,
-    "process_vm_readv": 310,
-    "process_vm_writev": 311,
-    "sched_setattr": 314,
-    "memfd_create": 319,  # memory that no limit counts
-    "execveat": 322,
-    "pidfd_send_signal": 424,
-    "io_uring_setup": 425,
-    "pidfd_open": 434,
-    "fchmodat2": 452,
-    "setxattrat": 463,
-    "removexattrat": 466,
+    "memory that outlives the process or that no limit counts": (
+        "shmget 29, semget 64, msgget 68, mq_open 240, add_key 248, keyctl 250, memfd_create 319"
+    ),
+    "the network": "socket 41, socketpair 53, io_uring_setup 425",
+    "new processes": "fork 57, vfork 58, execve 59, execveat 322, unshare 272, setns 308",
+    "other processes": (
+        "kill 62, tkill 200, ptrace 101, rt_sigqueueinfo 129, rt_tgsigqueueinfo 297, "
+        "process_vm_readv 310, process_vm_writev 311, pidfd_open 434, pidfd_send_signal 424, "
+        "setpriority 141, sched_setparam 142, sched_setscheduler 144, sched_setattr 314, "
+        "ioprio_set 251"
+    ),
+    "what is said of files, which Landlock does not see": (
+        "truncate 76, chmod 90, fchmod 91, chown 92, fchown 93, lchown 94, fchownat 260, "
+        "fchmodat 268, fchmodat2 452, utime 132, utimes 235, futimesat 261, utimensat 280, "
+        "setxattr 188, lsetxattr 189, fsetxattr 190, setxattrat 463, removexattr 197, "
+        "lremovexattr 198, fremovexattr 199, removexattrat 466, open_by_handle_at 304"
+    ),
 }
 _CLONE, _CLONE3, _THREAD = 56, 435, 0x10000
 _PRCTL, _SET_AFFINITY, _TGKILL, _PRLIMIT = 157, 203, 234, 302
@@ -176,7 +142,7 @@ def _program() -> list[bytes]:
     refuse = _instruction(_RETURN, _ERRNO | _NOT_PERMITTED)
     lines = [_instruction(_LOAD, 4), _instruction(_EQUAL, _PC, yes=1), refuse]
     lines += [_instruction(_LOAD, 0), _instruction(_AT_LEAST, 0x40000000, no=1), refuse]
-    for number in _REFUSED.values():
+    for number in map(int, re.findall(r" (\d+)", ", ".join(_REFUSED.values()))):
         lines += [_instruction(_EQUAL, number, no=1), refuse]
     # clone3 hides its flags; told that it is missing, the C library falls back on clone.
     lines += [_instruction(_EQUAL, _CLONE3, no=1), _instruction(_RETURN, _ERRNO | _NOT_THERE)]
