@@ -18,30 +18,12 @@ __all__ = ["NOBODY", "Fence", "install_hook", "limit_resources", "stop_numba_wri
 
 NOBODY = 65534  # the user that root becomes
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_CHANGES = {  # events that change files -> how many of their first arguments are paths
-    "os.chmod": 1,
-    "os.chown": 1,
-    "os.link": 2,
-    "os.mkdir": 1,
-    "os.remove": 1,
-    "os.rename": 2,
-    "os.rmdir": 1,
-    "os.setxattr": 1,
-    "os.symlink": 2,
-    "os.truncate": 1,
-    "os.utime": 1,
-}
-_PROGRAMS = [
-    "os.exec",
-    "os.fork",
-    "os.forkpty",
-    "os.posix_spawn",
-    "os.spawn",
-    "os.startfile",
-    "os.system",
-    "pty.spawn",
-    "subprocess.Popen",
-]
+# Events that change files, with one path or two; events that start programs.
+_ONE_PATH = ("os.chmod", "os.chown", "os.mkdir", "os.remove", "os.rmdir", "os.truncate", "os.utime")
+_TWO_PATHS = ("os.link", "os.rename", "os.symlink")
+_CHANGES = dict.fromkeys((*_ONE_PATH, "os.setxattr"), 1) | dict.fromkeys(_TWO_PATHS, 2)
+_CALLS = ("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.startfile")
+_PROGRAMS = (*_CALLS, "os.system", "pty.spawn", "subprocess.Popen")
 _SIGNALS = ("os.kill", "os.killpg", "signal.pthread_kill", "resource.prlimit")
 _FORBIDDEN_MODULES = ("assignments", "tests", "otter")
 

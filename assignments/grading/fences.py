@@ -24,16 +24,8 @@ __all__ = [
 ]
 
 DRAWING = ".matplotlib"  # in the home of a process
-PACKAGES = [
-    "argument_checks",
-    "command_line",
-    "documents",
-    "leml_solver",
-    "leml_theory",
-    "paper_checks",
-    "safe_files",
-    "simulations",
-]
+_TOOLS = ("argument_checks", "command_line", "documents", "safe_files")
+PACKAGES = (*_TOOLS, "simulations", "leml_solver", "leml_theory", "paper_checks")
 _SYSTEM = (  # what libraries read at work
     "/usr",
     "/lib",
