@@ -46,6 +46,8 @@ class Assignment:
     blocks : tuple of Block
     questions : dict of str to dict
         The settings of each question, graded by hand ones among them.
+    term : int
+        Whose variants of the questions were read.
     """
 
     path: Path
@@ -53,6 +55,7 @@ class Assignment:
     settings: dict[str, Any]
     blocks: tuple[Block, ...]
     questions: dict[str, dict[str, Any]]
+    term: int = 0
 
     @property
     def title(self) -> str:
@@ -78,6 +81,8 @@ class Assignment:
 
     def specification(self, term: int = 0) -> Specification:
         """Return what the grader needs; raises SourceError when a question is not in order."""
+        if term != self.term:
+            return read_assignment(self.path, term).specification(term)
         graded = [name for name in self.questions if not self.questions[name].get("manual")]
         questions = tuple(self._question(name) for name in graded)
         shown = self.settings.get("course", {}).get("show_hidden", True)
@@ -155,9 +160,9 @@ def _is_call(node: ast.Expr) -> bool:
     return isinstance(node.value, ast.Call)
 
 
-def read_assignment(path: Path) -> Assignment:
-    """Read a source; raises SourceError with file and line when it is malformed."""
-    cells = read_cells(path)
+def read_assignment(path: Path, term: int = 0) -> Assignment:
+    """Read a source as a term has it; raises SourceError with file and line if it is malformed."""
+    cells = read_cells(path, term)
     config = [cell for cell in cells if cell.heading == "ASSIGNMENT CONFIG"]
     if len(config) != 1:
         raise SourceError(f"{path}:1: one ASSIGNMENT CONFIG cell is needed, got {len(config)}.")
@@ -171,11 +176,11 @@ def read_assignment(path: Path) -> Assignment:
     reader.finish(cells[-1])
     for question in read_written(path.parents[1] / "written" / f"{path.stem}.toml"):
         reader.read_written(question, cells[-1])
-    assignment = Assignment(path, path.stem, settings, tuple(reader.blocks), reader.questions)
+    assignment = Assignment(path, path.stem, settings, tuple(reader.blocks), reader.questions, term)
     first = next((cell for cell in cells if cell.kind == "code"), None)
     if first is None or "setup" not in first.tags:
         raise (first or cells[0]).fault('the first code cell must have tags=["setup"].')
-    assignment.specification()
+    assignment.specification(term)
     return assignment
 
 

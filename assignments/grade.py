@@ -198,7 +198,7 @@ def _grade(options: argparse.Namespace) -> None:
     """Grade what the command line names, and print the marks if they are few."""
     chosen = find_sources([options.assignment])[0].stem if options.assignment else ""
     sources = find_sources()
-    assignments = {path.stem: read_assignment(path) for path in sources}
+    assignments = {path.stem: read_assignment(path, options.term) for path in sources}
     task = Task(
         assignments, options.out, options.term, options.limit, options.jobs, options.weak_fence
     )

@@ -40,8 +40,8 @@ def _question(cell: dict[str, Any]) -> str:
 
 
 @functools.cache
-def _handed_out(path: Path) -> tuple[dict[str, Any], ...]:
-    return tuple(student_notebook(read_assignment(path))["cells"])
+def _handed_out(path: Path, term: int = 0) -> tuple[dict[str, Any], ...]:
+    return tuple(student_notebook(read_assignment(path, term))["cells"])
 
 
 def likely_assignment(notebook: Path, sources: list[Path] | None = None) -> str:
@@ -62,7 +62,7 @@ def written_answers(notebook: Path, assignment: Assignment) -> dict[str, str]:
     An answer is what stands in the cell that was handed out for it, and in cells that the student
     has put between the question and the next cell that was handed out.
     """
-    handed = _handed_out(assignment.path)
+    handed = _handed_out(assignment.path, assignment.term)
     prompts = {
         _text(before): _question(cell)
         for before, cell in itertools.pairwise(handed)

@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SOURCES", "Cell", "SourceError", "find_sources", "read_cells", "read_settings"]
+__all__ = [
+    "SOURCES",
+    "Cell",
+    "SourceError",
+    "find_sources",
+    "lines_of_term",
+    "read_cells",
+    "read_settings",
+]
 
 SOURCES = Path(__file__).resolve().parent / "sources"
 _MARKER = re.compile(r"^# %%(?: \[(raw|markdown)\])?(?: tags=\[([^\]]*)\])?\s*$")
+_VARIANT = re.compile(r"\s*(?:# variant|<!--) (\d) of (\d)(?: -->)?$")
 _CONFIG = re.compile(r'^""" *# BEGIN TEST CONFIG\n(.*?)^""" *# END TEST CONFIG *\n', re.M | re.S)
 
 
@@ -68,9 +77,10 @@ def find_sources(names: list[str] | None = None, folder: Path = SOURCES) -> list
     return [path for path in paths if not names or path.stem.startswith(tuple(names))]
 
 
-def read_cells(path: Path) -> list[Cell]:
-    """Return the cells of a percent script."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+def read_cells(path: Path, term: int = 0) -> list[Cell]:
+    """Return the cells of a percent script, with the variants of the questions that a term has."""
+    numbered = lines_of_term(path.read_text(encoding="utf-8"), term)
+    lines = [line for _, line in numbered]
     starts = [number for number, line in enumerate(lines) if line.startswith("# %%")]
     if not starts:
         raise SourceError(f"{path}:1: no cell begins with '# %%'.")
@@ -78,19 +88,35 @@ def read_cells(path: Path) -> list[Cell]:
         if line.strip() and not line.startswith("#"):
             raise SourceError(f"{path}:{number}: code before the first cell.")
     ends = [*starts[1:], len(lines)]
-    return [_cell(path, lines, start, end) for start, end in zip(starts, ends, strict=True)]
+    spans = zip(starts, ends, strict=True)
+    return [_cell(path, lines[start:end], numbered[start][0]) for start, end in spans]
 
 
-def _cell(path: Path, lines: list[str], start: int, end: int) -> Cell:
-    marker = _MARKER.match(lines[start])
+def lines_of_term(text: str, term: int) -> list[tuple[int, str]]:
+    """Return the lines that a term has, each with its number.
+
+    A line that ends in `# variant 1 of 2` or, in text, in `<!-- 1 of 2 -->` is one of some terms.
+    """
+    kept: list[tuple[int, str]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        found = _VARIANT.search(line)
+        if found is None:
+            kept.append((number, line))
+        elif (term - int(found.group(1)) + 1) % int(found.group(2)) == 0:
+            kept.append((number, line[: found.start()]))
+    return kept
+
+
+def _cell(path: Path, lines: list[str], number: int) -> Cell:
+    marker = _MARKER.match(lines[0])
     if marker is None:
-        raise SourceError(f"{path}:{start + 1}: cannot read the cell marker {lines[start]!r}.")
+        raise SourceError(f"{path}:{number}: cannot read the cell marker {lines[0]!r}.")
     kind = marker.group(1) or "code"
     tags = tuple(re.findall(r'"([^"]+)"', marker.group(2) or ""))
-    text = "\n".join(lines[start + 1 : end]).strip("\n")
+    text = "\n".join(lines[1:]).strip("\n")
     if kind != "code":
         text = re.sub(r"^# ?", "", text, flags=re.M)
-    return Cell(kind, text, tags, path, start + 1)
+    return Cell(kind, text, tags, path, number)
 
 
 def read_settings(cell: Cell, text: str) -> dict[str, Any]:

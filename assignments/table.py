@@ -27,7 +27,7 @@ def _rows(assignment: Assignment) -> list[str]:
         worth = f"{settings['points']:g} " if settings.get("points") else ""
         points = _points(graded[name]) if name in graded else f"{worth}| by hand"
         goal = str(settings.get("goal", "an open question")).replace("|", "\\|")
-        rows.append(f"| {letter} {name} | {points} | {settings.get('minutes', '')} | {goal} |")
+        rows.append(f"| {letter} {name} | {points} | {settings.get('minutes') or ''} | {goal} |")
     return rows
 
 

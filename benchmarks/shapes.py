@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -80,16 +81,23 @@ def full_data(
     shape: Shape, seed: int = 0, binary: bool = False
 ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """Return X in float32 and 0/1 labels Y, built in chunks of rows."""
+    X, Y = (
+        sp.vstack(blocks, format="csr") for blocks in zip(*chunks(shape, seed, binary), strict=True)
+    )
+    return X, Y
+
+
+def chunks(
+    shape: Shape, seed: int = 0, binary: bool = False
+) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
+    """Yield the rows of `full_data`, 50,000 at a time."""
     rng = np.random.default_rng(seed)
-    parts = []
     for start in range(0, shape.n, 50_000):
         rows = min(50_000, shape.n - start)
         topics = rng.integers(_TOPICS, size=rows)
         X = _sparse(_columns(shape.d, shape.nonzeros, topics, rng), shape.d, rng, binary)
         Y = _sparse(_columns(shape.L, shape.labels, topics, rng), shape.L, rng, True)
-        parts.append((X, Y))
-    X, Y = (sp.vstack(blocks, format="csr") for blocks in zip(*parts, strict=True))
-    return X, Y
+        yield X, Y
 
 
 def observed_entries(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import math
 import os
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import TypeVar
 
 __all__ = [
@@ -14,13 +17,24 @@ __all__ = [
     "add_seed",
     "numbers",
     "page_parser",
+    "painted",
     "run_command",
+    "table_lines",
+    "whole",
     "whole_number",
     "whole_numbers",
     "words",
 ]
 
 _Number = TypeVar("_Number", int, float)
+_MOST_DIGITS = 100  # 1e1000000 is a typing error, and would take a while
+_LEAST_WIDTH = 6  # of a column that is cut to fit the terminal
+_COLOURS = {"red": 31, "green": 32, "yellow": 33}
+_REMEDIES = {
+    errno.ENOSPC: "; the disk is full: free space and run the same command again",
+    errno.EDQUOT: "; your disk quota is used up: free space and run the same command again",
+    errno.EROFS: "; choose a folder that can be written to",
+}
 _STOPPED = 130  # what shells report for a program that Ctrl-C ended
 
 
@@ -44,7 +58,7 @@ def run_command(
     failed : tuple of exception types
         Errors that mean that some of the work failed: status 1.
     """
-    wrong_input: tuple[type[Exception], ...] = (ValueError, TypeError, OSError, *unusable)
+    wrong_input: tuple[type[Exception], ...] = (ValueError, TypeError, *unusable)
     try:
         status = work()
         sys.stdout.flush()
@@ -56,11 +70,20 @@ def run_command(
         return _ended(name, str(error), 1)
     except wrong_input as error:
         return _ended(name, str(error), 2)
+    except OSError as error:
+        return _ended(name, _system_text(error), 2)
     except MemoryError as error:
         reason = str(error) or "none is left"
         return _ended(name, f"not enough memory ({reason}); lower the numbers asked for", 2)
     except KeyboardInterrupt as stop:
         return _ended(name, str(stop) or "stopped", _STOPPED)
+
+
+def _system_text(error: OSError) -> str:
+    """Return what the system said of which file, and what helps where that is certain."""
+    said = error.strerror or str(error)
+    said = said if error.filename is None else f"{error.filename}: {said}"
+    return f"{said}{_REMEDIES.get(error.errno or 0, '')}"
 
 
 def _ended(name: str, message: str, status: int) -> int:
@@ -92,6 +115,44 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=whole_number(), default=cores, metavar="N", help=text)
 
 
+def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table in aligned columns, numbers to the right, no wider than the terminal.
+
+    The widest columns of words are cut; what is not shown on a terminal is as wide as it needs.
+    """
+    table = [list(heads), *map(list, rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(heads))]
+    numeric = [all(_is_number(row[i]) for row in table[1:]) for i in range(len(heads))]
+    most = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    while sum(widths) + 2 * len(widths) > most:
+        widest = max(range(len(widths)), key=lambda i: 0 if numeric[i] else widths[i])
+        if numeric[widest] or widths[widest] <= _LEAST_WIDTH:
+            break
+        widths[widest] -= 1
+    return [
+        "  ".join(_cell(*part) for part in zip(row, widths, numeric, strict=True)).rstrip()
+        for row in table
+    ]
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a field of a table is a number, or empty."""
+    return not text.strip("+-.0123456789e%± ")
+
+
+def _cell(text: str, width: int, numeric: bool) -> str:
+    """Return a field of a table as wide as its column."""
+    shown = text if len(text) <= width else f"{text[: width - 1]}…"
+    return shown.rjust(width) if numeric else shown.ljust(width)
+
+
+def painted(text: str, colour: str) -> str:
+    """Return the text in 'red', 'green' or 'yellow' on a terminal, unless NO_COLOR is set."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
 def words(text: str) -> list[str]:
     """Return the distinct words of a list separated by commas."""
     found = [word.strip() for word in text.split(",") if word.strip()]
@@ -104,7 +165,7 @@ def whole_number(least: int = 1) -> Callable[[str], int]:
     """Return the reader of an option whose value is a whole number of at least `least`."""
 
     def read(text: str) -> int:
-        return _numbers([text], int, least, math.inf, f"a whole number of at least {least}")[0]
+        return _numbers([text], whole, least, math.inf, f"a whole number of at least {least}")[0]
 
     return read
 
@@ -114,7 +175,9 @@ def whole_numbers(least: int = 1, most: float = math.inf) -> Callable[[str], lis
     limit = "" if most == math.inf else f" and at most {most:g}"
 
     def read(text: str) -> list[int]:
-        return _numbers(words(text), int, least, most, f"whole numbers of at least {least}{limit}")
+        return _numbers(
+            words(text), whole, least, most, f"whole numbers of at least {least}{limit}"
+        )
 
     return read
 
@@ -128,6 +191,14 @@ def numbers(least: float, most: float) -> Callable[[str], list[float]]:
     return read
 
 
+def whole(text: str) -> int:
+    """Return the whole number that a text such as 1000, 1e6 or 2.5e3 stands for."""
+    number = Decimal(text.strip())
+    if not number.is_finite() or number.adjusted() > _MOST_DIGITS or number != int(number):
+        raise ValueError(f"expected a whole number, got {text!r}")
+    return int(number)
+
+
 def _numbers(
     texts: list[str],
     kind: Callable[[str], _Number],
@@ -138,7 +209,7 @@ def _numbers(
     """Return the numbers that the texts stand for, or say what was expected."""
     try:
         found = [kind(text) for text in texts]
-    except ValueError:
+    except (ValueError, ArithmeticError):
         found = []
     if not found or not all(least <= number <= most for number in found):
         raise argparse.ArgumentTypeError(f"expected {expected}, got {','.join(texts)!r}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -11,7 +13,7 @@ from pathlib import Path
 from safe_files import written_aside
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-SUFFIXES = (".md", ".pdf")
+SUFFIXES = (".md", ".html", ".pdf")
 _SECONDS = 120
 _STYLE = """
 @page { size: A4; margin: 18mm 20mm; }
@@ -24,6 +26,7 @@ li { margin: .15em 0; }
 table { border-collapse: collapse; margin: .6em 0; }
 th, td { border: 1px solid #bbb; padding: .1em .6em; text-align: left; }
 img { max-width: 100%; }
+pre { white-space: pre-wrap; }
 """
 
 
@@ -38,19 +41,29 @@ def html_page(markdown: str, title: str) -> str:
     return f"<!doctype html>\n<html><head>{head}</head>\n<body>\n{body}</body></html>\n"
 
 
+def _with_pictures(page: str, folder: Path) -> str:
+    """Return a page with the PNG pictures of a folder put into it."""
+
+    def embedded(found: re.Match[str]) -> str:
+        data = base64.b64encode((folder / found.group(1)).read_bytes()).decode()
+        return f'src="data:image/png;base64,{data}"'
+
+    return re.sub(r'src="([\w.-]+\.png)"', embedded, page)
+
+
 def check_target(path: str | Path) -> Path:
-    """Return the path of a document that can be written: Markdown, or PDF with a browser at hand.
+    """Return the path of a document that can be written: Markdown, HTML, or PDF with a browser.
 
     Raises
     ------
     ValueError
-        If the name ends in neither '.md' nor '.pdf', or its folder cannot be written to.
+        If the name does not end in '.md', '.html' or '.pdf', or its folder cannot be written to.
     FileNotFoundError
         If a PDF is asked for and no browser is installed.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
-        raise ValueError(f"a document must be named *.md or *.pdf, got {str(path)!r}.")
+        raise ValueError(f"a document must be named *.md, *.html or *.pdf, got {str(path)!r}.")
     if not target.parent.is_dir():
         raise ValueError(f"{str(target.parent)!r} is not a folder; make it first.")
     if not os.access(target.parent, os.W_OK):
@@ -60,12 +73,20 @@ def check_target(path: str | Path) -> Path:
     return target
 
 
-def write_document(markdown: str, path: str | Path, *, title: str) -> Path:
-    """Write Markdown as it is or printed as PDF, by the ending of the name, and return the path."""
+def write_document(
+    markdown: str, path: str | Path, *, title: str, pictures: Path | None = None
+) -> Path:
+    """Write Markdown as it is, as HTML or as PDF, by the ending of the name, and return the path.
+
+    Pictures that the text names are put into the page from the folder `pictures`, if one is given.
+    """
     target = check_target(path)
-    content = markdown.encode() if target.suffix == ".md" else _printed(markdown, title)
+    content = markdown
+    if target.suffix != ".md":
+        page = html_page(markdown, title)
+        content = page if pictures is None else _with_pictures(page, pictures)
     with written_aside(target) as file:
-        file.write(content)
+        file.write(_printed(content) if target.suffix == ".pdf" else content.encode())
     return target
 
 
@@ -80,11 +101,11 @@ def _browser() -> str:
     return found
 
 
-def _printed(markdown: str, title: str) -> bytes:
-    """Return Markdown as PDF, printed with a browser profile that is thrown away."""
+def _printed(page: str) -> bytes:
+    """Return an HTML page as PDF, printed with a browser profile that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
         source, printed = Path(folder, "page.html"), Path(folder, "page.pdf")
-        source.write_text(html_page(markdown, title), encoding="utf-8")
+        source.write_text(page, encoding="utf-8")
         command = [
             _browser(),
             "--headless",

@@ -14,6 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._exact.balls import Ball, FrobeniusBall, TraceBall
 from leml_solver._exact.certificate import certify, dual_bound
 from leml_solver._exact.cvxpy_oracle import minimise_by_cvxpy
@@ -127,4 +128,9 @@ def __getattr__(name: str) -> Any:
     """Import a name of the second group when it is first asked for."""
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    made = {name: getattr(import_module(f"{__name__}.{_WHERE[name]}"), name), "__all__": [name]}
+    errors_name_arguments(made)
+    return made[name]
+
+
+errors_name_arguments(globals())

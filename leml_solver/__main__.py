@@ -1,4 +1,4 @@
-"""The command `python -m leml_solver`: train, predict and evaluate on files."""
+"""The command `python -m leml_solver`: train, predict, evaluate and convert files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from leml_solver.readers.arguments import (
     read_options,
     share_or_name,
 )
-from safe_files import written_aside
+from leml_solver.readers.reading import stream, with_widths
+from safe_files import open_regular, written_aside
 
 if TYPE_CHECKING:  # scikit-learn takes a second to import, which --help need not wait for
     from leml_solver.estimators import LEMLClassifier
@@ -38,6 +39,7 @@ commands:
   train     fit a model to a file and write it
   evaluate  print top-K accuracy, AUC, F1 and other metrics of a model on a file
   predict   write the best labels of each row, streaming through the file
+  convert   write a file as a folder of blocks, which trains in less memory than the rows take
 
 The options of a command: python -m leml_solver train --help
 """
@@ -47,6 +49,7 @@ files (plain or gzipped; the format is detected unless --format gives it):
   extreme   the same from 0, after a first line 'rows features labels'
   arff      Mulan's; labels from an XML file beside it, or --labels FILE.xml or --labels COUNT
   npz       X_data, X_indices, X_indptr, X_shape, the same for Y, train_idx, test_idx
+  blocks    a folder that convert has written
 
 examples:
   python -m leml_solver train bibtex.npz --model bibtex.model
@@ -55,6 +58,9 @@ examples:
   python -m leml_solver train emotions.arff --model m --loss logistic --split 0.25 --seed 1
   python -m leml_solver evaluate m emotions.arff --split 0.25 --seed 1
   python -m leml_solver predict m new.svm --top 3 --out answers.txt
+  python -m leml_solver convert large.svm large.blocks
+  python -m leml_solver train large.blocks --model m --checkpoint m.checkpoint
+  python -m leml_solver train large.blocks --model m --cluster local:4
 
 Exit status: 0 all is well, 2 wrong usage or a file that cannot be used.
 """
@@ -68,8 +74,9 @@ if the file has them, else all)"""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     options = _parser().parse_args(arguments)
-    commands = {"train": train, "evaluate": evaluate, "predict": predict}
-    return run_command("leml_solver", lambda: _with_notes(commands[options.command], options))
+    commands = {"train": train, "evaluate": evaluate, "predict": predict, "convert": convert}
+    run = commands[options.command]
+    return run_command("leml_solver", lambda: _with_notes(run, options), unusable=(RuntimeError,))
 
 
 def _with_notes(command: Callable[[Options], None], options: Options) -> None:
@@ -91,7 +98,22 @@ def _parser() -> argparse.ArgumentParser:
     _add_train(commands.add_parser("train", help="fit a model to a file and write it"))
     _add_evaluate(commands.add_parser("evaluate", help="print the metrics of a model on a file"))
     _add_predict(commands.add_parser("predict", help="write the best labels of each row"))
+    _add_convert(commands.add_parser("convert", help="write a file as a folder of blocks"))
     return parser
+
+
+def _add_convert(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `convert`."""
+    add = parser.add_argument
+    add("data", help="file to convert; it is streamed, svmlight twice unless its widths are given")
+    add("folder", help="folder to write, which must not exist")
+    add("--rows", metavar="NAME", help="npz: only these row numbers, such as train_idx")
+    add("--dtype", default="float32", choices=("float32", "float64"), help="(default float32)")
+    text = "nonzeros of X in a block (default 8 million, about 100 MB on disk)"
+    add("--block-nonzeros", type=whole_number(), default=1 << 23, metavar="N", help=text)
+    add("--n-features", type=whole_number(), metavar="D", help="svmlight: columns of X")
+    add("--n-labels", type=whole_number(), metavar="L", help="svmlight: columns of Y")
+    add_reading_arguments(parser)
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
@@ -110,6 +132,9 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--no-intercept", action="store_true", help="fit no intercept")
     add("--no-certificate", action="store_true", help="do not certify the result")
     add("--quiet", action="store_true", help="show no progress bar")
+    add("--checkpoint", metavar="FILE", help="keep where the fit stands; go on there after a kill")
+    text = "scheduler of a Dask cluster, or local:N for N worker processes; FOLDER must be visible"
+    add("--cluster", metavar="ADDRESS", help=text)
     add("--label-names", metavar="FILE", help="text file with one name per line and label")
     _add_split(parser)
     add_reading_arguments(parser)
@@ -152,34 +177,107 @@ def train(options: Options) -> None:
     from leml_solver import save_model
 
     _check_folder(options.model)
+    if os.path.isdir(options.data) or options.cluster is not None:
+        _train_blocks(options)
+        return
     data, rows = _chosen(read(options.data, read_options(options)), options, "train")
     names = _label_names(options.label_names, data)
     began = time.perf_counter()
     model = _fitted(options, data)
     seconds = time.perf_counter() - began
-    if names:
-        from pandas import Index
-
-        model.label_names_ = Index(names)
+    _name_labels(model, names)
     save_model(model, options.model)
     _say(data)
     _print_table([*_data_lines(options.data, data, rows), *_fit_lines(model, seconds)])
     print(f"\n{model.status_.value}\nThe model is in {options.model}.")
 
 
-def _fitted(options: Options, data: Dataset) -> LEMLClassifier:
-    """Fit with the settings given, or with those that cross-validation chooses."""
-    from leml_solver import AlternatingOptions, LEMLClassifier, LEMLClassifierCV
+def _train_blocks(options: Options) -> None:
+    """Fit a model to a folder of blocks, or to any file on a cluster, and write it."""
+    from leml_solver import LEMLClassifier, save_model
+    from leml_solver.blocks import BlockFolder, cut_rows
+    from leml_solver.distributed import connected
 
-    settings: dict[str, Any] = {
+    if options.cv or (os.path.isdir(options.data) and options.split is not None):
+        raise ValueError("--cv and --split need all rows in memory: not for a folder of blocks.")
+    blocks: Any = None
+    if os.path.isdir(options.data):
+        blocks = BlockFolder.open(options.data)
+        names, n, d = _label_names(options.label_names, blocks), *blocks.shape
+    else:
+        data, _ = _chosen(read(options.data, read_options(options)), options, "train")
+        _say(data)
+        blocks = list(cut_rows([data], max(data.X.nnz // 16, 1 << 16)))
+        names, n, d = _label_names(options.label_names, data), *data.X.shape
+    rank, penalty = options.rank or "auto", options.penalty
+    settings = {**_settings(options), "penalty": "auto" if penalty is None else penalty}
+    began = time.perf_counter()
+    with (
+        contextlib.nullcontext()
+        if options.cluster is None
+        else connected(options.cluster) as client
+    ):
+        model = LEMLClassifier(rank, **settings).fit_blocks(blocks, client=client)
+    seconds = time.perf_counter() - began
+    _name_labels(model, names)
+    save_model(model, options.model)
+    where = "this machine" if options.cluster is None else options.cluster
+    count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
+    lines = [("data", options.data), ("rows", f"{n} in {count} blocks"), ("features", str(d))]
+    lines += [("labels", str(len(model.H_))), ("on", where), *_fit_lines(model, seconds)]
+    _print_table(lines)
+    print(f"\n{model.status_.value}\nThe model is in {options.model}.")
+
+
+def convert(options: Options) -> None:
+    """Write a file as a folder of blocks."""
+    from leml_solver.blocks import write_blocks
+
+    sizes = {"n_features": options.n_features, "n_labels": options.n_labels}
+    reading = with_widths(options.data, read_options(options, **sizes))
+    blocks = stream(options.data, reading, rows_named=options.rows)
+    kind, size = options.dtype, options.block_nonzeros
+    folder = write_blocks(options.folder, _told(blocks), dtype=kind, nonzeros=size)
+    print(f"{folder.shape[0]} rows in {len(folder.blocks)} blocks are in {options.folder}.")
+
+
+def _told(blocks: Iterable[Dataset]) -> Iterator[Dataset]:
+    """Pass on rows, and what the reader has to say about them."""
+    for block in blocks:
+        _say(block)
+        yield block
+
+
+def _name_labels(model: LEMLClassifier, names: tuple[str, ...]) -> None:
+    """Give the labels of a model their names."""
+    if names:
+        from pandas import Index
+
+        model.label_names_ = Index(names)
+
+
+def _settings(options: Options) -> dict[str, Any]:
+    """Return the settings of an estimator that options give."""
+    from leml_solver import AlternatingOptions
+
+    return {
         "loss": options.loss,
         "fit_intercept": not options.no_intercept,
         "max_iter": options.iterations,
         "tol": options.tol,
-        "options": AlternatingOptions(certify=not options.no_certificate),
+        "options": AlternatingOptions(
+            certify=not options.no_certificate, checkpoint=options.checkpoint
+        ),
         "random_state": options.seed,
         "verbose": not options.quiet,
     }
+
+
+def _fitted(options: Options, data: Dataset) -> LEMLClassifier:
+    """Fit with the settings given, or with those that cross-validation chooses."""
+    from leml_solver import LEMLClassifier, LEMLClassifierCV
+
+    settings = _settings(options)
     if not options.cv:
         rank, penalty = options.rank or "auto", options.penalty
         model = LEMLClassifier(rank, penalty="auto" if penalty is None else penalty, **settings)
@@ -316,16 +414,15 @@ def _answers(
         yield f"{gap.join(f'{shown[i, j]}:{values[i, j]:.6g}' for j in kept)}\n".encode()
 
 
-def _label_names(path: str | None, data: Dataset) -> tuple[str, ...]:
+def _label_names(path: str | None, data: Any) -> tuple[str, ...]:
     """Return the labels' names: of a text file with one per line, or those the data bring."""
     if path is None:
-        return data.label_names
-    with open(path, encoding="utf-8") as file:
-        names = tuple(line.strip() for line in file)
-    if len(names) != data.Y.shape[1] or not all(names):
-        raise ValueError(
-            f"{path}: expected {data.Y.shape[1]} names, one per line, got {len(names)}."
-        )
+        return tuple(data.label_names)
+    with open_regular(path) as file:
+        names = tuple(line.decode().strip() for line in file)
+    count = data.Y.shape[1] if isinstance(data, Dataset) else data.n_labels
+    if len(names) != count or not all(names):
+        raise ValueError(f"{path}: expected {count} names, one per line, got {len(names)}.")
     return names
 
 

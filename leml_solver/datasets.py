@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_solver.readers.dataset import Dataset
 from leml_solver.readers.lines import ReadError
 from leml_solver.readers.npz import read_npz
@@ -311,3 +312,6 @@ def _update(digest: Any, matrix: Any) -> None:
     for part in (canonical.indptr, canonical.indices):
         digest.update(part.astype("<i8").tobytes())
     digest.update(canonical.data.astype("<f8").tobytes())
+
+
+errors_name_arguments(globals())

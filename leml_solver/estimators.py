@@ -7,6 +7,7 @@ Paper: Section 3.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -294,6 +295,11 @@ def _of_positive_weight(targets: Targets, weights: Array) -> tuple[Targets, Arra
     return replace(targets, labels=targets.labels.take(kept), rows=rows), weights[kept]
 
 
+def _none_missing(data: Any) -> Any:
+    """Return the missing labels of a data set as a sparse matrix."""
+    return sparse.csr_array(data.Y.shape, dtype=bool) if data.missing is None else data.missing
+
+
 def is_auto(value: Any, name: str) -> bool:
     """Whether a setting is "auto"; other words are refused."""
     return isinstance(value, str) and bool(one_of(value, name, ("auto",)))
@@ -497,6 +503,58 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         rows = X if targets.rows is None else X[targets.rows]
         return matching_threshold(self._block_scores(rows), targets.labels)
 
+    def fit_blocks(self, blocks: Any, *, client: Any = None) -> Self:
+        """Fit to rows in blocks, in memory that does not grow with their number.
+
+        Rows are taken as they are (`unit_rows` does not apply), all of the same weight.
+
+        Parameters
+        ----------
+        blocks : path, BlockFolder or sequence of Dataset
+            A folder that ``python -m leml_solver convert`` wrote, or blocks in memory.
+        client : distributed.Client, optional
+            A cluster whose workers hold the blocks; see `leml_solver.distributed`.
+
+        Returns
+        -------
+        self
+        """
+        from leml_solver.blocks import BlockFolder, fit_blocks, known_counts, sampled
+
+        given = (self.kernel, self.class_weight, self.propensities)
+        whole = self.unit_rows is True or self.warm_start or isinstance(self.threshold, str)
+        if whole or any(value is not None for value in given):
+            raise ValueError(
+                "blocks must go with kernel, class_weight and propensities None, unit_rows 'auto' "
+                "or False, warm_start False, and a threshold that is a number or None."
+            )
+        if isinstance(blocks, str | os.PathLike):
+            blocks = BlockFolder.open(blocks)
+        some, rows = sampled(blocks), blocks
+        labels = Labels.with_missing(some.Y, _none_missing(some))
+        alone = clone(self).set_params(unit_rows=False)
+        chosen = alone._chosen(lambda i: some.X[i], some.X.shape[1], labels, None, vars(self))
+        self.unit_rows_, self.penalty_ = False, alone.penalty_
+        arguments = {
+            "loss": self.loss,
+            "random_state": solver_seed(self.random_state),
+            "options": self._solver_options(),
+        }
+        if not isinstance(rows, BlockFolder):
+            rows = [(d.X, Labels.with_missing(d.Y, _none_missing(d))) for d in rows]
+        if client is None:
+            made = fit_blocks(rows, **chosen, **arguments)
+        else:
+            from leml_solver.distributed import fit_factors as fit_on
+
+            made = fit_on(client, rows, **chosen, **arguments)
+        self.n_features_in_ = some.X.shape[1]
+        self.unobserved_labels_ = np.flatnonzero(known_counts(blocks) == 0)
+        values = np.array([0, 1], dtype=np.int32)
+        self._keep(made, Targets(labels, 0, "multilabel", values, sparse=True))
+        self.threshold_ = self._chosen_threshold(None, Targets(labels, 0, "multilabel"))
+        return self
+
 
 class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
     r"""Low-rank multi-output regression; targets may be missing.
@@ -508,8 +566,9 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    rank, penalty, fit_intercept, max_iter, tol, kernel, certify, options, warm_start, random_state,
-    verbose
+    rank, penalty, fit_intercept, max_iter, tol, kernel, certify, options
+        As for `LEMLClassifier`.
+    warm_start, random_state, verbose
         As for `LEMLClassifier`.
 
     Attributes

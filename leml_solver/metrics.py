@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argument_checks import one_of, positive_integer
+from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._estimation.blocks import (
     BlockScores,
     Scores,
@@ -605,3 +606,6 @@ def _count_ordered(
                 equal = np.searchsorted(positives, scores[i, label], side="right")
                 negatives[label] += 1
                 ordered[label] += (positives.size - equal) + 0.5 * (equal - below)
+
+
+errors_name_arguments(globals())

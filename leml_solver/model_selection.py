@@ -16,6 +16,7 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import _safe_indexing
 
 from argument_checks import one_of, positive_integer, unmasked
+from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._estimation.targets import as_numbers
 from leml_solver.metrics import BlockScores, MultiLabelMetrics, evaluate_scores
 
@@ -218,3 +219,6 @@ def _chosen(observed: Any, keep: Array) -> Any:
     """Return the mask of some of the observed entries."""
     rows, columns = (axis[keep] for axis in observed.coords)
     return sparse.csr_array((np.ones(rows.size, dtype=bool), (rows, columns)), observed.shape)
+
+
+errors_name_arguments(globals())

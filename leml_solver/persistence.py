@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from leml_solver._archives import ArchiveError, read_arrays, write_arrays
 from leml_solver._factored.certificate import FactorCertificate
 from leml_solver._factored.fit import AlternatingOptions, FitStatus
+from leml_solver._model_checks import check_model, check_pipeline
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
 from leml_solver.losses import LOSSES, Loss
 
@@ -38,8 +39,10 @@ _ESTIMATORS: dict[str, type[LEMLClassifier] | type[LEMLRegressor]] = {
 }
 _ARRAYS = ("W_", "H_", "intercept_", "unobserved_labels_")
 _OPTIONAL = ("classes_", "label_values_", "label_names_", "feature_names_in_")
-_NUMBERS = ("n_features_in_", "n_iter_", "rank_", "objective_", "threshold_")
-_FACTS = (*_NUMBERS, "target_kind_", "sparse_output_")
+_FACTS = (
+    *("n_features_in_", "n_iter_", "rank_", "objective_", "threshold_"),
+    *("target_kind_", "sparse_output_"),
+)
 # Transformers that may come before the estimator, with what they learn from data.
 _TRANSFORMERS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "MaxAbsScaler": (MaxAbsScaler, ("max_abs_", "scale_")),
@@ -50,10 +53,6 @@ _TRANSFORMERS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "TruncatedSVD": (TruncatedSVD, ("components_",)),
 }
 _NEWER = ("penalty_", "unit_rows_")  # absent from the first files of this version
-_KINDS = {
-    "LEMLClassifier": ("binary", "multiclass", "multilabel"),
-    "LEMLRegressor": ("vector", "matrix"),
-}
 
 Model = LEMLClassifier | LEMLRegressor
 Arrays = dict[str, NDArray[Any]]
@@ -189,11 +188,12 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         )
     try:
         model = _restored(header, arrays)
-        if not header.get("pipeline"):
-            return model
-        steps = [_step(number, step, arrays) for number, step in enumerate(header["steps"])]
-        return Pipeline([*steps, (header["name"], model)])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        steps = [_step(number, step, arrays) for number, step in enumerate(header.get("steps", ()))]
+        _check_surplus(header, arrays, steps)
+        name = header.get("name", "model")
+        check_pipeline(steps, model, name)
+        return Pipeline([*steps, (name, model)]) if header.get("pipeline") else model
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ModelFileError(
             f"{path}: parts of the model do not fit together ({error})."
         ) from error
@@ -241,7 +241,7 @@ def _options(options: AlternatingOptions) -> dict[str, Any]:
     return {
         name: _scalar(value)
         for name, value in fields.items()
-        if isinstance(value, bool | int | float | str)
+        if isinstance(value, bool | int | float | str) and name != "checkpoint"
     }
 
 
@@ -299,7 +299,6 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Model:
         setattr(model, key, header["facts"].get(key, older[key]))
     for key in (*_ARRAYS, *(key for key in _OPTIONAL if key in arrays)):
         setattr(model, key, arrays[key])
-    _check_shapes(model, _KINDS[name])
     if "classes_" in arrays and "label_values_" not in arrays:  # written by version 0.1 or 0.2
         model.label_values_ = model.classes_
         if model.target_kind_ == "multilabel":
@@ -308,7 +307,19 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Model:
     certificate = header["certificate"]
     model.certificate_ = None if certificate is None else FactorCertificate(**certificate)
     _restore_names(model, arrays)
+    check_model(model, model.certificate_)
     return model
+
+
+def _check_surplus(header: dict[str, Any], arrays: Arrays, steps: list[Any]) -> None:
+    """Raise if the file holds arrays or steps that nothing would read."""
+    learnt = [_TRANSFORMERS[type(made).__name__][1] for _, made in steps]
+    known = {*_ARRAYS, *_OPTIONAL}
+    known |= {f"step{number}_{key}" for number, keys in enumerate(learnt) for key in keys}
+    if surplus := sorted(arrays.keys() - known):
+        raise ValueError(f"array {surplus[0]} is not part of a model")
+    if steps and not header.get("pipeline"):
+        raise ValueError("steps before an estimator need a pipeline")
 
 
 def _step(number: int, step: dict[str, Any], arrays: Arrays) -> tuple[str, Any]:
@@ -323,20 +334,6 @@ def _step(number: int, step: dict[str, Any], arrays: Arrays) -> tuple[str, Any]:
     if step["n_features_in_"] is not None:
         transformer.n_features_in_ = step["n_features_in_"]
     return step["name"], transformer
-
-
-def _check_shapes(model: Model, kinds: tuple[str, ...]) -> None:
-    """Raise unless the arrays make one model."""
-    d, k = model.W_.shape
-    L = model.H_.shape[0]
-    if model.target_kind_ not in kinds or not all(
-        isinstance(getattr(model, key), int | float) for key in _NUMBERS
-    ):
-        raise ValueError("the header holds values of the wrong type")
-    if model.H_.shape != (L, k) or model.intercept_.shape != (L,) or d != model.n_features_in_:
-        raise ValueError(f"W is {(d, k)}, H {model.H_.shape}, intercept {model.intercept_.shape}")
-    if any(array.dtype.kind != "f" for array in (model.W_, model.H_, model.intercept_)):
-        raise ValueError("W, H and the intercept must be floating-point numbers")
 
 
 def _restore_names(model: Model, arrays: Arrays) -> None:

@@ -1,7 +1,7 @@
 """Plugins of a sweep: Python files that register laws, losses, labels, bounds and experiments.
 
 A plugin is known by the hash of its content.  It runs once per process, in workers too, and only if
-its content is still what it was when the run began.
+its content is still what it was when the run began.  Workers on other machines get the content.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import hashlib
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from leml_theory.runs.cells import Cell
-from leml_theory.runs.store import Store, StoreError
 
-__all__ = ["Plugin", "check_plugins", "load_plugins", "measure_with"]
+__all__ = ["Plugin", "PluginMeasure", "load_plugins"]
 
 # path -> hash of what this process has run
 _LOADED: dict[str, str] = {}
@@ -30,11 +29,13 @@ class Plugin:
 
     path: str
     sha256: str
+    content: bytes = field(repr=False)
 
     @classmethod
     def of(cls, path: str | Path) -> Plugin:
         """Return the plugin in a file as it is now."""
-        return cls(str(Path(path).resolve()), hashlib.sha256(_content(path)).hexdigest())
+        content = _content(path)
+        return cls(str(Path(path).resolve()), hashlib.sha256(content).hexdigest(), content)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -45,13 +46,13 @@ class Plugin:
         """Run the file, unless this process has; ValueError if its content has changed."""
         if _LOADED.get(self.path) == self.sha256:
             return
-        content = _content(self.path)
-        if self.path in _LOADED or hashlib.sha256(content).hexdigest() != self.sha256:
+        changed = Path(self.path).is_file() and _content(self.path) != self.content
+        if self.path in _LOADED or changed:
             raise ValueError(
                 f"The plugin `{self.path}` has changed while it was in use; start again, with "
                 "another folder for the results."
             )
-        _execute(content, self.path)
+        _execute(self.content, self.path)
         _LOADED[self.path] = self.sha256
 
 
@@ -84,23 +85,21 @@ def load_plugins(paths: Iterable[str | Path]) -> tuple[Plugin, ...]:
     return plugins
 
 
-def measure_with(plugins: Sequence[Plugin], cell: Cell) -> list[dict[str, Any]]:
-    """Run the measurement that the cell names, in this process or in a worker, plugins loaded."""
-    from leml_theory.measurements import measure  # loads the solvers, which `status` does not need
+@dataclass(frozen=True, slots=True)
+class PluginMeasure:
+    """Runs the measurement that a cell names, in this process or in a worker, plugins loaded."""
 
-    for plugin in plugins:
-        plugin.load()
-    return measure(cell)
+    plugins: Sequence[Plugin] = ()
 
+    def __call__(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return the records of the cell."""
+        from leml_theory.measurements import measure  # loads the solvers: `status` needs none
 
-def check_plugins(store: Store, plugins: Sequence[Plugin]) -> None:
-    """Raise unless the store was made with exactly these plugins, naming those that differ."""
-    made = {(p["file"], p["sha256"]) for p in store.manifest.description.get("plugins", [])}
-    given = {(p.record["file"], p.sha256) for p in plugins}
-    said = [f"{file} with SHA-256 {sha[:12]} there" for file, sha in sorted(made - given)]
-    said += [f"{file} with SHA-256 {sha[:12]} here" for file, sha in sorted(given - made)]
-    if said:
-        raise StoreError(
-            f"`{store.folder}` was measured with other plugins: {', '.join(said)}. Give the same "
-            "files unchanged, or choose another folder."
-        )
+        for plugin in self.plugins:
+            plugin.load()
+        return measure(cell)
+
+    @property
+    def code(self) -> dict[str, str]:
+        """The hashes of the plugins, which are code that measures."""
+        return {Path(plugin.path).name: plugin.sha256 for plugin in self.plugins}

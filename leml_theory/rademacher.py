@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import finite_array, generator, one_of, positive, positive_integer
+from argument_checks.wrong_types import errors_name_arguments
 from simulations.features import FeatureLaw
 from simulations.observation import Observation
 
@@ -373,3 +374,6 @@ def _product(signs: sp.csr_array, X: Any) -> Array:
     V = signs @ X
     dense = V.toarray() if sp.issparse(V) else V
     return np.asarray(dense, dtype=np.float64)[None]
+
+
+errors_name_arguments(globals())

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from argument_checks import one_of
 from leml_solver.losses import Loss
 from simulations import (
+    AllOnes,
+    AnisotropicGaussian,
     BernoulliEntries,
     FeatureLaw,
     HeavyTailed,
@@ -23,8 +26,11 @@ from simulations import (
     LogisticLabels,
     NonNegative,
     Observation,
+    Planted,
     RademacherVectors,
+    RandomSigns,
     RankOne,
+    RareOutlier,
     UniformLabels,
     WeightedLabels,
     heavy_label,
@@ -37,6 +43,20 @@ from simulations import (
 LawFactory = Callable[[int], FeatureLaw]
 LabelFactory = Callable[[int, int, np.random.Generator], LabelModel]
 
+
+def _anisotropic(d: int) -> FeatureLaw:
+    """Return Gaussian features with variances proportional to 1/k, which sum to one."""
+    variances = 1 / np.arange(1, d + 1)
+    return AnisotropicGaussian(tuple((variances / variances.sum()).tolist()))
+
+
+def _rare_outlier(d: int) -> FeatureLaw:
+    """Return one feature that is 0.5, but -8 once in a hundred times."""
+    if d != 1:
+        raise ValueError(f"The law 'rare-outlier' has one feature, got d = {d}; give --d 1.")
+    return RareOutlier(typical=0.5, outlier=8.0, probability=0.01)
+
+
 # name -> law in d dimensions
 LAWS: dict[str, LawFactory] = {
     "gaussian": IsotropicGaussian,
@@ -45,6 +65,8 @@ LAWS: dict[str, LawFactory] = {
     "raw-gaussian": lambda d: IsotropicGaussian(d, normalised=False),
     "non-negative": NonNegative,
     "heavy-tailed": HeavyTailed,
+    "anisotropic": _anisotropic,
+    "rare-outlier": _rare_outlier,
 }
 
 
@@ -72,6 +94,8 @@ LABELS: dict[str, LabelFactory] = {
     "shared": lambda d, n_labels, rng: LinearLabels(shared_coefficients(d, n_labels, rng)),
     "nearly shared": lambda d, n_labels, rng: LinearLabels(_nearly_shared(d, n_labels, rng)),
     "logistic": lambda d, n_labels, rng: LogisticLabels(low_rank_coefficients(d, n_labels, 1, rng)),
+    "all-ones": lambda _d, n_labels, _rng: AllOnes(n_labels),
+    "random-signs": lambda _d, n_labels, _rng: RandomSigns(n_labels),
 }
 
 
@@ -81,7 +105,14 @@ def feature_law(name: str, n_features: int) -> FeatureLaw:
 
 
 def label_model(name: str, n_features: int, n_labels: int, rng: np.random.Generator) -> LabelModel:
-    """Draw the coefficients of the label model called `name` and return the model."""
+    """Draw the coefficients of the label model called `name` and return the model.
+
+    Besides the names in `LABELS`: 'rank-K' for any K, 'planted:CORRELATION' with Rademacher x.
+    """
+    if rank := re.fullmatch(r"rank-([1-9]\d*)", name):
+        return _low_rank(int(rank[1]))(n_features, n_labels, rng)
+    if planted := re.fullmatch(r"planted:(0?\.\d+|[01])", name):
+        return Planted(n_labels, float(planted[1]))
     return LABELS[one_of(name, "labels", LABELS)](n_features, n_labels, rng)
 
 
@@ -95,13 +126,15 @@ def label_bound(loss: Loss) -> float:
 
 
 def observation_of(skew: str, n_labels: int, labels_per_point: int = 1) -> Observation:
-    """Return the pattern called `skew`: 'uniform', 'heavy:SHARE' or 'zipf:EXPONENT'.
+    """Return the pattern called `skew`: 'uniform', 'replaced', 'heavy:SHARE' or 'zipf:EXPONENT'.
+
+    'replaced' labels are uniform and drawn with replacement, so that one may be seen twice.
 
     With 'observed:SHARE' each label of each point is seen with that probability, whatever s is.
     """
     kind, _, number = skew.partition(":")
-    if kind == "uniform" and not number:
-        return UniformLabels(n_labels, labels_per_point)
+    if skew in ("uniform", "replaced"):
+        return UniformLabels(n_labels, labels_per_point, replace=skew == "replaced")
     try:
         value = float(number)
     except ValueError:
@@ -113,6 +146,6 @@ def observation_of(skew: str, n_labels: int, labels_per_point: int = 1) -> Obser
     if kind == "zipf":
         return WeightedLabels(zipf(n_labels, value), labels_per_point)
     raise ValueError(
-        f"`skew` must be 'uniform', 'heavy:SHARE', 'zipf:EXPONENT' such as 'zipf:1.5', or "
-        f"'observed:SHARE', got {skew!r}."
+        f"`skew` must be 'uniform', 'replaced', 'heavy:SHARE', 'zipf:EXPONENT' such as 'zipf:1.5', "
+        f"or 'observed:SHARE', got {skew!r}."
     )

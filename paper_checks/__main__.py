@@ -17,6 +17,7 @@ from paper_checks.checking import Statement, Verdict
 from paper_checks.checking.errata import TITLE, errata
 from paper_checks.checking.report import evidence, report_folder, write_report
 from paper_checks.checking.running import Result, paper, run, select
+from paper_checks.page import check_page, write_page
 
 _DESCRIPTION = """\
 Check every statement of the paper: what it says, what became of it when it was tried, and the
@@ -39,6 +40,7 @@ examples:
   python -m paper_checks show A6                  one statement in full
   python -m paper_checks errata --out errata.pdf  a list one could send to the authors
   python -m paper_checks run --report report      a report with pictures
+  python -m paper_checks --html statements.html   a page with filters and all evidence, in one file
 
 Exit status: 0 all come out as recorded, 1 some do not, 2 wrong usage or folder.
 """
@@ -83,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         "--out", metavar="FILE", help="write the errata there: FILE.md, or FILE.pdf by Chromium"
     )
     parser.add_argument("--report", metavar="DIR", help="write a report with pictures there")
+    parser.add_argument("--html", metavar="FILE", help="write a page with filters and evidence")
     return parser
 
 
@@ -102,6 +105,10 @@ def _check_usage(options: argparse.Namespace) -> None:
         if options.command != "run":
             raise ValueError(f"--report belongs to `run`, not to `{options.command}`.")
         report_folder(options.report)  # better now than after minutes of checks
+    if options.html is not None:
+        if options.command != "run":
+            raise ValueError(f"--html belongs to `run`, not to `{options.command}`.")
+        check_page(options.html)
 
 
 def _results(
@@ -154,6 +161,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.report is not None:
         path = write_report(results, options.report, quick=options.quick, seed=options.seed)
         print(f"Report in {path}", file=sys.stderr)
+    if options.html is not None:
+        path = write_page(results, options.html, quick=options.quick, seed=options.seed)
+        print(f"Page in {path}", file=sys.stderr)
     return _status(results)
 
 

@@ -8,12 +8,22 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-__all__ = ["LockedError", "disk_error_text", "locked", "sync_folder", "write_text", "written_aside"]
+__all__ = [
+    "LockedError",
+    "disk_error_text",
+    "locked",
+    "memory_budget",
+    "open_regular",
+    "sync_folder",
+    "write_text",
+    "written_aside",
+]
 
 _REMEDIES = {
     errno.ENOSPC: "The disk is full: free space and run the same command again.",
@@ -23,7 +33,23 @@ _REMEDIES = {
     errno.EACCES: "Choose a folder that you may write to.",
     errno.EPERM: "Choose a folder that you may write to.",
     errno.EROFS: "Choose a folder that can be written to.",
+    errno.ENOENT: "Make the folder first, or choose another.",
+    errno.ENOTDIR: "Choose a folder for it.",
+    errno.EISDIR: "Choose a name that is not that of a folder.",
+    errno.EINVAL: "Choose the name of a file.",
+    errno.ELOOP: "Remove the link, or choose another name.",
+    errno.ENAMETOOLONG: "Choose a shorter name.",
+    errno.EMFILE: "Too many files are open (`ulimit -n`): close some and try again.",
 }
+_READING = {
+    errno.EACCES: "Ask its owner for permission to read it.",
+    errno.EPERM: "Ask its owner for permission to read it.",
+    errno.ENOENT: "Check the name.",
+    errno.EINVAL: "Copy its content to a file first.",
+    errno.EISDIR: "Name a file in it.",
+}
+_NOT_A_FILE = "Not a regular file, but a pipe, a socket or a device"
+_FREE_SHARE = 0.4  # of the memory that is free: reading holds buffers and matrices for a moment
 
 
 class LockedError(RuntimeError):
@@ -40,7 +66,8 @@ def disk_error_text(action: str, error: OSError) -> str:
     error : OSError
         What the system said.
     """
-    remedy = _REMEDIES.get(error.errno or 0, "Check the disk and run the same command again.")
+    known = {**_REMEDIES, **_READING} if action.startswith(("read", "look")) else _REMEDIES
+    remedy = known.get(error.errno or 0, "Check the disk and run the same command again.")
     return f"Could not {action}: {error.strerror or error}. {remedy}"
 
 
@@ -49,22 +76,77 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file beside `path` that takes its place once it is written, closed and on the disk.
 
     The file beside it is called ``.NAME.`` followed by random letters. After an error it is removed
-    and `path` is unchanged; after a kill it may remain.
+    and `path` is unchanged; after a kill it may remain. A symbolic link stays one: the file that it
+    names is replaced. Pipes and devices are not replaced by a file, but refused.
     """
-    target = Path(path)
-    descriptor, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    target = _link_target(path)
+    with _named(path):
+        descriptor, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(aside, _usual_mode(target))
-        os.replace(aside, target)
-        sync_folder(target.parent)
-    except BaseException:
+            with _named(path):
+                file.flush()
+                os.fsync(file.fileno())
+        with _named(path):
+            os.chmod(aside, _usual_mode(target))
+            os.replace(aside, target)
+            sync_folder(target.parent)
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(aside)
+        if isinstance(error, OSError) and error.filename is None:  # of a write
+            error.filename = os.fspath(path)
         raise
+
+
+@contextlib.contextmanager
+def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors of the disk name the file that the user knows, not the one beside it."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = os.fspath(path), None
+        raise
+
+
+def _link_target(path: str | os.PathLike[str]) -> Path:
+    """Return the file that a path leads to, which need not exist; OSError if it cannot be one."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    if target.exists():
+        _check_regular(target.stat().st_mode, path)
+    return target
+
+
+def _check_regular(mode: int, path: str | os.PathLike[str]) -> None:
+    """Raise OSError unless the mode is that of a regular file."""
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, _NOT_A_FILE, os.fspath(path))
+
+
+def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file to read its bytes; pipes and devices, which may never end, raise OSError."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags)  # a pipe without a writer would block otherwise
+    try:
+        _check_regular(os.fstat(descriptor).st_mode, path)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def memory_budget(most: int) -> int:
+    """Return how many bytes the content of a file may take: `most`, or a share of the free ones."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next((line.split()[1] for line in lines if line.startswith("MemAvailable")), "")
+        return min(most, int(_FREE_SHARE * 1024 * int(free)))
+    return most
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -1,5 +1,6 @@
 """Synthetic worlds: laws of features, models of labels, patterns of observation."""
 
+from argument_checks.wrong_types import errors_name_arguments
 from simulations.features import (
     AnisotropicGaussian,
     FeatureLaw,
@@ -68,3 +69,5 @@ __all__ = [
     "shared_coefficients",
     "zipf",
 ]
+
+errors_name_arguments(globals())

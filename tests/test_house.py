@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TOOLS = {"argument_checks", "command_line", "documents", "safe_files"}
 # package -> the packages of the house that it may import
 MAY_IMPORT = {tool: set() for tool in sorted(TOOLS)} | {
-    "documents": {"safe_files"},
+    "documents": {"argument_checks", "safe_files"},
     "simulations": {"argument_checks"},
     "leml_solver": TOOLS,
     "leml_theory": TOOLS | {"simulations", "leml_solver"},

@@ -16,15 +16,16 @@
 # that are not measured on the training sample, and data that meet the assumptions. This assignment
 # builds all three.
 #
-# **Learning goals.** You will be able to
+# **Learning goals.** When you are done you can
 #
-# - prove, from one matrix of residuals, that no point of a ball does better than a given number;
-# - minimise over the trace ball with nothing but leading singular vectors, and say how far you are;
-# - compare two estimators with a paired standard error and an exact population risk;
-# - say when the closed form of CPLST *is* the low-rank least-squares fit, and build a case where
-#   two correct programs return different matrices;
-# - check a printed derivative before you use it, and do half a step of LEML with missing labels;
-# - read off a data set which bound applies to it and how much it can promise.
+# 1. prove, from one matrix of residuals, that no point of a ball does better than a given number;
+# 2. minimise over the trace ball with nothing but leading singular vectors, and say how far from
+#    the minimum you are;
+# 3. compare two estimators with a paired standard error and an exact population risk;
+# 4. say when the closed form of CPLST *is* the low-rank least-squares fit, and build a case where
+#    two correct programs return different matrices;
+# 5. check a printed derivative before you use it, and do half a step of LEML with missing labels;
+# 6. read off a data set which bound applies to it and how much it can promise.
 #
 # **Notation.** $X$ is $n \times d$ with one point per row, $Y$ is $n \times L$, and `NaN` in $Y$ is
 # a label that was not observed; $\Omega$ is the set of observed entries. $Z$ is $d \times L$ and
@@ -32,11 +33,23 @@
 # $|Z|_2$ the largest of them, $|Z|_F$ the Frobenius norm. The squared loss is $\tfrac12 (y -
 # f)^2$, *with* the half; an **objective is a sum** over $\Omega$, a **risk an average**.
 #
-# **How it is marked.** Expect about four hours. Questions 1 to 7 are marked automatically, 20
-# points in all. The checks you see are few; the others use different seeds, sizes and laws. The
-# open question is read by a human. No question needs your answer to an earlier one. Use the
-# package as much as you like to solve, measure and check; where a question asks for a formula,
-# derive it.
+# **Before you start.** You need Python 3.11 or newer and the package, from the file that came with
+# this notebook: `python -m pip install NAME.whl`. Run the cells from top to bottom.
+#
+# **How it is marked.** 40 points. Questions 1 to 7 are marked automatically, 20 points: 3.5 by the
+# checks that you see, the others by checks of the same kind with other seeds, sizes and laws. The
+# written part at the end asks for proofs, 20 points, and is read by a person. The open question
+# earns up to 5 points on top. No question needs your answer to an earlier one, and where a part of
+# a question builds on an earlier part, a mistake is counted once.
+#
+# **Time.** About four hours for Questions 1 to 7 and the open question; each says how many minutes
+# to plan. About three hours for the written part.
+#
+# **Hand in** this notebook under its own name, saved after "Restart kernel and run all cells".
+# Write your proofs into the cells of the written part, or hand in one PDF file beside it.
+#
+# Use the package as much as you like to solve, measure and check; where a question asks for a
+# formula, derive it.
 
 # %% tags=["setup"]
 import os
@@ -79,7 +92,7 @@ plt.ion()  # figures appear when their cell ends, also after the style was chang
 
 
 def small_data(n, n_features, n_labels, *, missing, rng):
-    """Draw features and noisy labels of rank two, a share `missing` of which is NaN."""
+    """Draw features and noisy labels of rank two, of which a share `missing` is NaN."""
     X = rng.normal(size=(n, n_features))
     Z = low_rank_coefficients(n_features, n_labels, 2, rng) / np.sqrt(n_features)
     Y = X @ Z + rng.normal(size=(n, n_labels))
@@ -107,7 +120,7 @@ def w_step(X, Y, H, penalty):
 
 
 def observed_labels(features, n_labels, labels_per_point, n, rng):
-    """Draw n points and 0/1 labels of rank one, all NaN but `labels_per_point` a point."""
+    """Draw n points and 0/1 labels of rank one, all NaN but `labels_per_point` of each point."""
     labels = LogisticLabels(low_rank_coefficients(features.n_features, n_labels, 1, rng))
     sample = Scenario(features, labels, UniformLabels(n_labels, labels_per_point)).sample(n, rng)
     Y = np.full((n, n_labels), np.nan)
@@ -153,15 +166,17 @@ for radius in (0.5, 2.0, 4.0):
 # minutes: 30
 
 # %% [markdown]
-# ## Question 1 (3 points): prove that nobody can do better
+# ## Question 1: prove that nobody can do better (3 points, 30 minutes)
 #
 # For any numbers $y$, $f$ and $\rho$,
 # $$\tfrac12 (y - f)^2 \;\ge\; \rho\,(y - f) - \tfrac12 \rho^2,
 # \qquad\text{with equality iff } \rho = y - f.$$
-# Sum this over $\Omega$, with one number $\rho_{il}$ an entry, and make the right-hand side as
-# small as a $Z$ with $|Z|_{tr} \le r$ can make it. What is left does not depend on $Z$: a lower
-# bound on the minimum, for *every* choice of $R = (\rho_{il})$. (Which norm is dual to the trace
-# norm?)
+# Sum this over $\Omega$, with one number $\rho_{il}$ for each entry, and make the right-hand side
+# as small as a $Z$ of the ball can make it. The ball is
+# the **trace ball**, $|Z|_{tr} \le r$. <!-- 1 of 2 -->
+# the **Frobenius ball**, $|Z|_F \le r$. <!-- 2 of 2 -->
+# What is left does not depend on $Z$: a lower bound on the minimum, for *every* choice of
+# $R = (\rho_{il})$. (Which norm is dual to that of the ball?)
 #
 # 1. Write `lower_bound`. $R$ may hold anything, `NaN` too, where $Y$ is missing.
 # 2. A bad $R$ can be improved by its length alone. Write `best_multiple`: the $t \ge 0$ for which
@@ -173,7 +188,7 @@ for radius in (0.5, 2.0, 4.0):
 
 # %%
 def lower_bound(X, Y, R, radius):
-    """Return a number that no Z with trace norm at most `radius` gets below.
+    """Return a number that no Z of the ball gets below.
 
     Parameters
     ----------
@@ -189,7 +204,9 @@ def lower_bound(X, Y, R, radius):
     # BEGIN SOLUTION
     seen = ~np.isnan(Y)
     rho, y = np.where(seen, R, 0.0), np.where(seen, Y, 0.0)
-    return float(np.sum(rho * y - 0.5 * rho**2) - radius * np.linalg.norm(X.T @ rho, 2))
+    norm = np.linalg.norm(X.T @ rho, 2)  # dual to the trace norm  # variant 1 of 2
+    norm = np.linalg.norm(X.T @ rho)  # the Frobenius norm is its own dual  # variant 2 of 2
+    return float(np.sum(rho * y - 0.5 * rho**2) - radius * norm)
     # END SOLUTION
 
 
@@ -197,9 +214,9 @@ def best_multiple(X, Y, R, radius):
     """Return (t, bound): the best multiple t >= 0 of R, and the lower bound of t R."""
     # BEGIN SOLUTION
     seen = ~np.isnan(Y)
-    rho, y = np.where(seen, R, 0.0), np.where(seen, Y, 0.0)
-    slope = np.sum(rho * y) - radius * np.linalg.norm(X.T @ rho, 2)
-    t = max(0.0, float(slope / np.sum(rho**2)))
+    rho, square = np.where(seen, R, 0.0), np.sum(R[seen] ** 2)
+    slope = lower_bound(X, Y, rho, radius) + 0.5 * square  # t a - t^2 b/2 at t = 1, and b/2
+    t = max(0.0, float(slope / square))
     return t, lower_bound(X, Y, t * rho, radius)
     # END SOLUTION
 
@@ -208,7 +225,8 @@ def best_multiple(X, Y, R, radius):
 # BEGIN SOLUTION NO PROMPT
 def show_q1():
     """Print what the answer finds."""
-    ball = TraceBall(2.0)
+    ball = TraceBall(2.0)  # variant 1 of 2
+    ball = FrobeniusBall(2.0)  # variant 2 of 2
     Z = minimise(problem, ball, tol=1e-9).Z
     for name, R in (("residuals at the minimiser", Y - X @ Z), ("residuals at 0", Y)):
         t, bound = best_multiple(X, Y, R, ball.radius)
@@ -221,11 +239,11 @@ show_q1()
 # END SOLUTION
 
 # %% [markdown]
-# *Derivation.* $\sum_\Omega \rho f = \langle X^T R_\Omega, Z\rangle \le r\,|X^T R_\Omega|_2$,
-# because the spectral norm is dual to the trace norm and because $R_\Omega$, which is zero outside
-# $\Omega$, makes the missing labels drop out. So
-# $$\min \ge \sum_\Omega (\rho y - \tfrac12\rho^2) - r\,|X^T R_\Omega|_2 .$$
-# For $tR$ this is $t\,a - \tfrac12 t^2 b$ with $a = \sum_\Omega \rho y - r|X^T R_\Omega|_2$ and
+# *Derivation.* $\sum_\Omega \rho f = \langle X^T R_\Omega, Z\rangle \le r\,|X^T R_\Omega|_*$, with
+# the dual norm: the spectral norm for the trace ball, the Frobenius norm for the Frobenius ball.
+# $R_\Omega$, which is zero outside $\Omega$, makes the missing labels drop out. So
+# $$\min \ge \sum_\Omega (\rho y - \tfrac12\rho^2) - r\,|X^T R_\Omega|_* .$$
+# For $tR$ this is $t\,a - \tfrac12 t^2 b$ with $a = \sum_\Omega \rho y - r|X^T R_\Omega|_*$ and
 # $b = \sum_\Omega \rho^2$: best at $t = \max(0, a)/b$, where it is $\max(0, a)^2/(2b)$. At the
 # minimiser $\rho = y - f$ is the right answer and $t = 1$.
 
@@ -256,9 +274,12 @@ name: q1 missing labels
 points: 1
 hidden: true
 """  # END TEST CONFIG
+Ball = TraceBall  # variant 1 of 2
+Ball = FrobeniusBall  # variant 2 of 2
 for seed, missing, radius in ((101, 0.0, 1.0), (102, 0.6, 1.5), (103, 0.7, 0.4)):
-    X, Y = small_data(30, 6, 5, missing=missing, rng=np.random.default_rng([TERM, seed]))
-    problem, ball = Problem.from_dense(Squared(), X, Y), TraceBall(radius)
+    rng = np.random.default_rng([TERM, seed])
+    X, Y = small_data(30, int(rng.integers(4, 9)), 5, missing=missing, rng=rng)
+    problem, ball = Problem.from_dense(Squared(), X, Y), Ball(radius)
     answer = minimise(problem, ball, tol=1e-9)
     R = Y - 0.8 * X @ answer.Z
     got, other = (lower_bound(X, Y, np.where(np.isnan(Y), x, R), radius) for x in (np.nan, 50.0))
@@ -283,9 +304,11 @@ name: q1 tight at the minimiser
 points: 0.5
 hidden: true
 """  # END TEST CONFIG
+Ball = TraceBall  # variant 1 of 2
+Ball = FrobeniusBall  # variant 2 of 2
 for seed, radius in ((111, 0.3), (112, 2.0)):
     X, Y = small_data(50, 7, 6, missing=0.5, rng=np.random.default_rng([TERM, seed]))
-    problem, ball = Problem.from_dense(Squared(), X, Y), TraceBall(radius)
+    problem, ball = Problem.from_dense(Squared(), X, Y), Ball(radius)
     answer = minimise(problem, ball, tol=1e-9)
     bound = lower_bound(X, Y, Y - X @ answer.Z, radius)
     # The solver stops at 1e-9 of the scale by a bound that is this one up to its multiple t.
@@ -299,14 +322,21 @@ name: q1 best multiple
 points: 1
 hidden: true
 """  # END TEST CONFIG
+Ball = TraceBall  # variant 1 of 2
+Ball = FrobeniusBall  # variant 2 of 2
 for seed, missing, factor in ((121, 0.5, 0.6), (122, 0.3, 1.7), (123, 0.6, 4.0)):
     X, Y = small_data(40, 6, 5, missing=missing, rng=np.random.default_rng([TERM, seed]))
-    problem, ball = Problem.from_dense(Squared(), X, Y), TraceBall(1.0)
+    problem, ball = Problem.from_dense(Squared(), X, Y), Ball(1.0)
     R = Y - X @ minimise(problem, ball, tol=1e-9).Z + 0.2 * np.nan_to_num(Y)
-    t, bound = best_multiple(X, Y, factor * R, 1.0)
+    t, bound = best_multiple(X, Y, np.where(np.isnan(Y), 50.0, factor * R), 1.0)
     best = dual_bound(problem, ball, -R[problem.rows, problem.columns])
-    # `dual_bound` looks for the same t and rounds its bound down, by far less than 1e-6.
-    assert np.isclose(bound, best, rtol=1e-6), "Another multiple of R gives a larger bound."
+    # `dual_bound` looks for the same t and rounds its bound down, by far less than 1e-6. A mistake
+    # in `lower_bound` is counted once: then the best multiple of the student's own bound will do.
+    own = [lower_bound(X, Y, t * s * factor * R, 1.0) for s in (0.98, 1.0, 1.02)]
+    follows = np.isclose(bound, own[1]) and own[0] < own[1] > own[2]
+    assert follows or np.isclose(bound, best, rtol=1e-6), (
+        "Another multiple of R gives a larger bound."
+    )
     t_before, _ = best_multiple(X, Y, R, 1.0)
     assert np.isclose(t * factor, t_before, rtol=1e-9), "t R should not depend on the length of R."
     t, bound = best_multiple(X, Y, -R, 1.0)
@@ -326,7 +356,7 @@ for seed, missing, factor in ((121, 0.5, 0.6), (122, 0.3, 1.7), (123, 0.6, 4.0))
 # minutes: 30
 
 # %% [markdown]
-# ## Question 2 (3 points): walk from corner to corner
+# ## Question 2: walk from corner to corner (3 points, 30 minutes)
 #
 # Let $F(Z) = \sum_\Omega \tfrac12 (y_{il} - \langle x_i, z_l\rangle)^2$ and $G$ its gradient at
 # $Z$. One step of Frank and Wolfe goes from $Z$ towards the point $S$ of the ball that minimises
@@ -417,9 +447,10 @@ hidden: true
 """  # END TEST CONFIG
 for seed, missing, radius in ((201, 0.0, 1.0), (202, 0.6, 2.0), (203, 0.4, 0.3)):
     rng = np.random.default_rng([TERM, seed])
-    X, Y = small_data(40, 6, 5, missing=missing, rng=rng)
+    d = int(rng.integers(3, 9))
+    X, Y = small_data(40, d, 5, missing=missing, rng=rng)
     problem, ball = Problem.from_dense(Squared(), X, Y), TraceBall(radius)
-    Z = ball.project(rng.normal(size=(6, 5)))
+    Z = ball.project(rng.normal(size=(d, 5)))
     _, gap = frank_wolfe_step(X, Y, Z, radius)
     least = minimise(problem, ball, tol=1e-9).certificate.lower_bound
     # 1e-9 of the scale is the solver's own gap.
@@ -528,7 +559,7 @@ def draw_excess(sizes, results, oracle):
 # minutes: 35
 
 # %% [markdown]
-# ## Question 3 (3 points): one predictor for all labels
+# ## Question 3: one predictor for all labels (3 points, 35 minutes)
 #
 # If all labels share one predictor, $Z^\star = z 1^T$, a learner that knows it pools all $n s$
 # observed labels. The trace ball of radius $|Z^\star|_{tr}$ does not know it, but matrices of low
@@ -562,9 +593,9 @@ def paired_excess(world, n, trials, rng):
         With linear labels; `world.labels.Z` is the true Z. The radius of each ball is the norm of
         the true Z, the ball's own norm (`TraceBall(1.0).norm`, `FrobeniusBall(1.0).norm`).
     n, trials : int
-        Points a sample, and number of samples.
+        Points per sample, and number of samples.
     rng : Generator
-        `world.sample(n, rng)` is drawn once a trial, and nothing else.
+        `world.sample(n, rng)` is drawn once per trial, and nothing else.
 
     Returns
     -------
@@ -639,9 +670,9 @@ world = Scenario(
 found = paired_excess(world, 60, 4, rng)
 assert set(found) == {"trace", "frobenius", "advantage", "stderr"}, "Return these four keys."
 for key in ("trace", "frobenius"):
-    assert np.shape(found[key]) == (4,), f"'{key}' should hold one number a trial."
+    assert np.shape(found[key]) == (4,), f"'{key}' should hold one number per trial."
     assert np.min(found[key]) > 0, f"'{key}': no point of the ball has an excess risk below zero."
-assert np.isfinite([found["advantage"], found["stderr"]]).all(), "Two finite numbers, please."
+assert np.isfinite([found["advantage"], found["stderr"]]).all(), "Two finite numbers are needed."
 
 # %%
 """ # BEGIN TEST CONFIG
@@ -651,7 +682,9 @@ hidden: true
 """  # END TEST CONFIG
 rng = np.random.default_rng([TERM, 301])
 world = Scenario(
-    IsotropicGaussian(8), LinearLabels(shared_coefficients(8, 6, rng)), UniformLabels(6, 2)
+    IsotropicGaussian(8),
+    LinearLabels(shared_coefficients(8, 6, rng)),
+    UniformLabels(6, 1 + TERM % 3),
 )
 found = paired_excess(world, 150, 5, np.random.default_rng([TERM, 302]))
 again = paired_excess(world, 150, 5, np.random.default_rng([TERM, 303]))
@@ -668,7 +701,7 @@ for key, kind in (("trace", TraceBall), ("frobenius", FrobeniusBall)):
     # Two points within a gap of 1e-8 of the scale have predictions within sqrt(2e-8) of each other.
     assert np.allclose(found[key], expected, atol=3e-4), (
         f"'{key}': not the excess risks of the minimisers on the samples drawn from `rng`, "
-        "one sample a trial: check the radius, the risk, and what is subtracted."
+        "one sample per trial: check the radius, the risk, and what is subtracted."
     )
 
 # %%
@@ -735,7 +768,7 @@ for law, seen in zip(laws, (UniformLabels(5, 2), UniformLabels(4, 3, replace=Tru
 # minutes: 30
 
 # %% [markdown]
-# ## Question 4 (3 points): closed forms, and two right answers
+# ## Question 4: closed forms, and two right answers (3 points, 30 minutes)
 #
 # Claim 1: with $X = U \Sigma V^T$ (positive singular values only) and $M = U^T Y$, the matrix $V
 # \Sigma^{-1} M_k$ minimises $|Y - XZ|_F^2$ over $\mathrm{rank}(Z) \le k$, where $M_k$ keeps the
@@ -886,7 +919,7 @@ name: q4 two minimisers
 points: 1
 hidden: true
 """  # END TEST CONFIG
-for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7, 7, 4, 3)):
+for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7 + TERM % 4, 7, 4, 3)):
     X, Y, *pair = two_minimisers(n, d, L, rank)
     assert (np.shape(X), np.shape(Y)) == ((n, d), (n, L)), "X or Y has another shape."
     report = cplst_report(X, Y, rank)
@@ -916,7 +949,7 @@ for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7, 7, 4, 3)):
 # minutes: 35
 
 # %% [markdown]
-# ## Question 5 (3 points): never trust a printed derivative
+# ## Question 5: never trust a printed derivative (3 points, 35 minutes)
 #
 # Newton's method for LEML needs the first and second derivative in $b$ of a loss $\ell(a, b)$, $a$
 # the label and $b$ the prediction. Table 1 of the paper prints:
@@ -934,7 +967,7 @@ for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7, 7, 4, 3)):
 # 2. Write `table_1` with the right ones, by formulas of your own (`LOSSES` is for checking). It
 #    must stay finite for $|ab|$ of several hundred.
 # 3. Write `gradients`, of
-#    $J(W, H) = \sum_\Omega \ell(y_{il}, x_i^T W h_l) + \tfrac{\lambda}{2}(|W|_F^2 + |H|_F^2)$.
+#    $J(W, H) = \sum_\Omega \ell(y_{il}, x_i^T W h_l) + \tfrac{\mu}{2}(|W|_F^2 + |H|_F^2)$.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -973,7 +1006,7 @@ def gradients(name, X, Y, W, H, penalty):
     X : (n, d) array
     Y : (n, L) array, NaN where a label is missing
     W, H : (d, k) and (L, k) arrays
-    penalty : float, lambda
+    penalty : float, mu
     """
     # BEGIN SOLUTION
     seen = ~np.isnan(Y)
@@ -1066,6 +1099,9 @@ rng, loss = np.random.default_rng([TERM, 511]), LOSSES["logistic"]
 a, b = rng.choice([-1.0, 1.0], size=20), 3 * rng.normal(size=20)
 second = table_1("logistic", a, b)[2]
 assert np.min(second) >= 0, "A convex loss has no negative curvature."
+assert np.allclose(table_1("squared_hinge", a, b)[2], np.where(a * b < 1, 2.0, 0.0)), (
+    "The second derivative of the squared hinge loss is wrong for some labels and margins."
+)
 assert np.allclose(second, loss.second_derivative(a, b), atol=1e-12), (  # rounding
     "The second derivative of the logistic loss is not the derivative of the first."
 )
@@ -1089,6 +1125,9 @@ for seed, name in ((521, "squared"), (522, "logistic"), (523, "squared_hinge")):
     Y = Y if name == "squared" else signs_of(Y)
     W, H = rng.normal(size=(6, 2)), rng.normal(size=(5, 2))
     G = Problem.from_dense(LOSSES[name], X, Y).gradient(W @ H.T)
+    own = table_1(name, np.where(np.isnan(Y), 1.0, Y), X @ W @ H.T)[1]
+    if np.shape(own) == Y.shape:  # a mistake in `table_1` is counted once
+        G = X.T @ np.where(np.isnan(Y), 0.0, own)
     expected = {"W": G @ H + 0.7 * W, "H": G.T @ W + 0.7 * H}  # the chain rule
     for letter, got in zip("WH", gradients(name, X, Y, W, H, 0.7), strict=True):
         assert np.shape(got) == expected[letter].shape, (
@@ -1113,10 +1152,10 @@ for seed, name in ((521, "squared"), (522, "logistic"), (523, "squared_hinge")):
 # minutes: 20
 
 # %% [markdown]
-# ## Question 6 (2 points): half a step of LEML
+# ## Question 6: half a step of LEML (2 points, 20 minutes)
 #
 # For the squared loss, $J(W, H) = \sum_\Omega \tfrac12 (y_{il} - x_i^T W h_l)^2 +
-# \tfrac{\lambda}{2}(|W|_F^2 + |H|_F^2)$. For fixed $W$ the rows of $H$ are independent of each
+# \tfrac{\mu}{2}(|W|_F^2 + |H|_F^2)$. For fixed $W$ the rows of $H$ are independent of each
 # other: each is a ridge regression on the $k$ features $W^T x_i$ of *its own* observed points.
 #
 # 1. Write `h_step`. A label without any observed point has a minimiser too.
@@ -1171,8 +1210,8 @@ show_q6()
 
 # %% [markdown]
 # Both starts end at one value. With $k \ge \min(d, L)$ the minimum of $J$ is that of the convex
-# problem $\sum_\Omega \ell + \lambda |Z|_{tr}$, so Question 1 has a word to say here as well:
-# scale the residuals until $|X^T R_\Omega|_2 \le \lambda$, and $\sum_\Omega (\rho y - \rho^2/2)$
+# problem $\sum_\Omega \ell + \mu |Z|_{tr}$, so Question 1 has a word to say here as well:
+# scale the residuals until $|X^T R_\Omega|_2 \le \mu$, and $\sum_\Omega (\rho y - \rho^2/2)$
 # is a lower bound. With small $k$ there may be local minima.
 
 # %% [raw]
@@ -1226,8 +1265,7 @@ for seed, k, penalty in ((611, 2, 0.5), (612, 5, 3.0)):
     W, problem = rng.normal(size=(6, k)), Problem.from_dense(Squared(), X, Y)
     values = alternate(X, Y, W, penalty, 4)
     assert np.shape(values) == (8,), "Four sweeps have eight half-steps."
-    # The H-step is the W-step for the features X W and one h per label.
-    H = w_step(X @ W, Y, np.eye(5), penalty).T
+    H = h_step(X, Y, W, penalty)  # a mistake there is counted once
     first = problem.objective(W @ H.T) + 0.5 * penalty * (np.sum(W**2) + np.sum(H**2))
     assert np.isclose(values[0], first, rtol=1e-9), (
         "The first value is not J after the first H-step."
@@ -1235,7 +1273,9 @@ for seed, k, penalty in ((611, 2, 0.5), (612, 5, 3.0)):
     W = w_step(X, Y, H, penalty)
     second = problem.objective(W @ H.T) + 0.5 * penalty * (np.sum(W**2) + np.sum(H**2))
     assert np.isclose(values[1], second, rtol=1e-9), "The second value is not J after the W-step."
-    assert np.max(np.diff(values)) <= 1e-9 * values[0], "J rose in a half-step."  # rounding
+    H = h_step(X, Y, W, penalty)
+    third = problem.objective(W @ H.T) + 0.5 * penalty * (np.sum(W**2) + np.sum(H**2))
+    assert np.isclose(values[2], third, rtol=1e-9), "The third value is not J after an H-step."
 
 # %% [raw]
 # # END TESTS
@@ -1304,13 +1344,13 @@ for name in ("raw", "centred"):
 # minutes: 35
 
 # %% [markdown]
-# ## Question 7 (3 points): how much can be promised at all?
+# ## Question 7: how much can be promised at all? (3 points, 35 minutes)
 #
-# The bounds compare Rademacher averages: with $V = \sum_i \varepsilon_i x_i e_{l_i}^T$, one sign a
-# point and $l_i$ one of its observed labels, uniformly, the Frobenius ball has $E|V|_F/n$ and the
-# trace ball $E|V|_2/n$. The *advantage* of the trace ball is their ratio; `diagnose` measures it,
-# for the features as they are (`.raw.advantage`, an `Estimate` with `.value` and `.stderr`) and
-# with their mean subtracted (`.centred.advantage`).
+# The bounds compare Rademacher averages: with $V = \sum_i \varepsilon_i x_i e_{l_i}^T$, one sign
+# per point and $l_i$ one of its observed labels, uniformly, the Frobenius ball has $E|V|_F/n$ and
+# the trace ball $E|V|_2/n$. The *advantage* of the trace ball is their ratio; `diagnose` measures
+# it, for the features as they are (`.raw.advantage`, an `Estimate` with `.value` and `.stderr`)
+# and with their mean subtracted (`.centred.advantage`).
 #
 # 1. The data are given; only signs and labels are random. Show that $E|V|_F^2 = \sum_i |x_i|^2$
 #    and $E|V|_2^2 \ge \max(|E\,VV^T|_2, |E\,V^TV|_2)$, and work out both matrices. The root of the
@@ -1320,7 +1360,8 @@ for name in ("raw", "centred"):
 # 2. How far from zero may the mean be? Write `figure_q7`: add a number to *every* feature and draw,
 #    against that number, the advantage of the raw features, their ceiling, and the advantage of the
 #    centred features. Label the curves `"raw"`, `"ceiling"` and `"centred"` (more words are
-#    welcome, but each of the three in one label only), and the axes.
+#    welcome, but each of the three in one label only), and the axes, and let dashes or markers
+#    tell the curves apart.
 
 # %% [raw]
 # # BEGIN SOLUTION
@@ -1350,7 +1391,7 @@ def ceilings(X, Y):
 def figure_q7(X, Y, shifts, rng):
     """Draw the advantages of X + shift against `shifts`, with `ax.plot`, and return the Axes.
 
-    One call `diagnose(X + shift, Y, rng=rng, draws=20)` a shift gives both measured advantages.
+    One call `diagnose(X + shift, Y, rng=rng, draws=20)` per shift gives both measured advantages.
     """
     # BEGIN SOLUTION
     reports = [diagnose(X + shift, Y, rng=rng, draws=20) for shift in shifts]
@@ -1425,7 +1466,7 @@ assert all((picture.x_label, picture.y_label)), "Both axes need a label."
 assert picture.legend, "The curves cannot be told apart without a legend."
 for word in ("raw", "ceiling", "centred"):
     curve = picture.line(word)
-    assert np.shape(curve.x) == np.shape(shifts), f"'{word}': one point a shift, please."
+    assert np.shape(curve.x) == np.shape(shifts), f"'{word}': there should be one point per shift."
     assert np.allclose(curve.x, shifts), f"'{word}' is not drawn against the shifts."
     assert np.min(curve.y) > 0.9, f"'{word}': an advantage is a ratio that is not below one."
 
@@ -1475,9 +1516,18 @@ points: 1
 hidden: true
 """  # END TEST CONFIG
 rng = np.random.default_rng([TERM, 721])
-X, Y = observed_labels(RademacherVectors(14), 9, 2, 150, rng)
+d, L = int(rng.integers(10, 18)), int(rng.integers(6, 12))
+X, Y = observed_labels((RademacherVectors(d), NonNegative(d))[TERM % 2], L, 2, 150, rng)
+X += 0.05  # so that a shift has a side
 shifts = np.array([0.0, 0.1, 0.3])
-picture = describe_axes(figure_q7(X, Y, shifts, np.random.default_rng([TERM, 722])))
+picture, other = (
+    describe_axes(figure_q7(X, Y, shifts, np.random.default_rng([TERM, k]))) for k in (722, 724)
+)
+assert not np.array_equal(picture.line("raw").y, other.line("raw").y), (
+    "Two generators give one curve: measure with `rng`."
+)
+styles = {picture.line(word).style for word in ("raw", "ceiling", "centred")}
+assert len(styles) == 3, "Two curves have the same dashes and markers."
 for j, shift in enumerate(shifts):
     report = diagnose(X + shift, Y, rng=np.random.default_rng([TERM, 723]), draws=80)
     for key, facts in (("raw", report.raw), ("centred", report.centred)):
@@ -1506,7 +1556,7 @@ for j, shift in enumerate(shifts):
 # minutes: 20
 
 # %% [markdown]
-# ## Open question: what would you tell a colleague?
+# ## Open question: what would you tell a colleague? (5 points on top, 20 minutes)
 #
 # A colleague has $n = 5000$ documents, word counts of $d = 1800$ words, $L = 160$ tags, all of
 # them known, and writes: "I use the trace norm, because Theorem 4 promises an excess risk $\sqrt L

@@ -161,13 +161,17 @@ class GeneralLoss:
         """Go back to what `snapshot` returned."""
         self.W, self.H, self.b = saved
 
-    def residual_times(self, V: Factor) -> Factor:
-        """Return D V, D the derivatives of the loss at Z = 0 with opposite sign."""
-        return -self.entries.rows(self._first_slopes(V.dtype), V)
+    def refresh(self) -> None:
+        """Compute from the factors all that follows from them, as after `start`."""
+        self.A = self.features.times(self.W)
 
-    def residual_adjoint(self, U: Factor) -> Factor:
-        """Return D^T U."""
-        return -self.entries.columns(self._first_slopes(U.dtype), U)
+    def label_sketch(self, W: Factor) -> Factor:
+        """Return D^T X W, D the derivatives of the loss at Z = 0 with opposite sign."""
+        return -self.entries.columns(self._first_slopes(W.dtype), self.features.times(W))
+
+    def feature_sketch(self, H: Factor) -> Factor:
+        """Return X^T D H."""
+        return -self.features.adjoint(self.entries.rows(self._first_slopes(H.dtype), H))
 
     def _first_slopes(self, dtype: Any) -> Any:
         n, L = self.entries.shape

@@ -42,7 +42,7 @@ FACTORISE_BELOW = 768
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
+class Sums:
     """A^T A and Y^T A, from which the objective and the H-update follow."""
 
     gram: Array
@@ -66,28 +66,32 @@ class FullSquared:
     ) -> None:
         self.features, self.Y, self.penalty, self.plan = features, Y, penalty, plan
         self.intercept = intercept
-        self._sums: _Sums | None = None
+        self._sums: Sums | None = None
 
     def start(self, W: Factor, H: Factor) -> None:
         """Begin at the factors given."""
         self.W, self.H, self._sums = W, H, None
         self.A = self.centred(self.features.times(W))
 
-    def snapshot(self) -> tuple[Factor, Factor]:
+    def snapshot(self) -> tuple[Factor, Factor, None]:
         """Return the factors; updates replace them, they do not write into them."""
-        return self.W, self.H
+        return self.W, self.H, None
 
-    def restore(self, saved: tuple[Factor, Factor]) -> None:
-        """Go back to factors that `snapshot` returned."""
-        self.W, self.H = saved
+    def restore(self, saved: tuple[Factor, Factor, None]) -> None:
+        """Go back to factors that `snapshot` returned; the intercept follows from them."""
+        self.W, self.H, _ = saved
 
-    def residual_times(self, V: Factor) -> Factor:
-        """Return Y V (Y centred for an intercept)."""
-        return self.centred(self.Y.times(V))
+    def refresh(self) -> None:
+        """Compute from the factors all that follows from them, as after `start`."""
+        self.start(self.W, self.H)
 
-    def residual_adjoint(self, U: Factor) -> Factor:
-        """Return Y^T U (Y centred for an intercept)."""
-        return self.Y.adjoint(self.centred(U))
+    def label_sketch(self, W: Factor) -> Factor:
+        """Return Y^T X W (Y centred for an intercept)."""
+        return self.Y.adjoint(self.centred(self.features.times(W)))
+
+    def feature_sketch(self, H: Factor) -> Factor:
+        """Return X^T Y H (Y centred for an intercept)."""
+        return self.features.adjoint(self.centred(self.Y.times(H)))
 
     @cached_property
     def _feature_means(self) -> Array:
@@ -119,7 +123,7 @@ class FullSquared:
     def _spectrum(self) -> tuple[Array, Factor]:
         """Eigenvalues and eigenvectors of X^T X (of the centred X for an intercept)."""
         X = self.features.matrix
-        M = _dense_gram(X)
+        M = dense_gram(X)
         if self.intercept:
             M -= self.Y.shape[0] * np.outer(self._feature_means, self._feature_means)
         values, vectors = eigenvectors(M)
@@ -131,9 +135,9 @@ class FullSquared:
             A -= A.mean(axis=0, dtype=np.float64).astype(A.dtype)
         return A
 
-    def _current_sums(self) -> _Sums:
+    def _current_sums(self) -> Sums:
         if self._sums is None:
-            self._sums = _Sums(gram(self.A), self.Y.adjoint(self.A))
+            self._sums = Sums(gram(self.A), self.Y.adjoint(self.A))
         return self._sums
 
     def loss(self) -> float:
@@ -329,7 +333,7 @@ class _ColumnForm:
             add_scaled(residual, -alpha * self.iterate.penalty, self.direction)
 
 
-def _dense_gram(X: Matrix) -> Array:
+def dense_gram(X: Matrix) -> Array:
     """Return X^T X as a dense array in double precision."""
     block = max(1, (1 << 22) // X.shape[1])
     total = np.zeros((X.shape[1], X.shape[1]))

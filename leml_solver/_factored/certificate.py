@@ -26,6 +26,7 @@ from leml_solver.losses import Loss, Squared
 from leml_solver.problem import Problem
 
 Array = NDArray[np.float64]
+AnyEntries = FullEntries | SparseEntries | SquaredEntries
 
 EXACT_SIDE = 1536  # eigenvalues of a Gram matrix of this side take about a second
 EXACT_SIZE = 1 << 24  # entries of the dense matrix that the exact norm needs
@@ -173,10 +174,16 @@ class SquaredDual:
 class SquaredDualWithMissing(SquaredDual):
     """The derivatives of the squared loss at all entries but a list of missing ones."""
 
-    def __init__(self, entries: SquaredEntries, A: Array, H: Array, offset: Array | None) -> None:
-        if offset is not None:  # such that the derivatives of each label sum to zero
-            sums = entries.columns(entries.slopes(A, H, offset), np.ones((len(A), 1)))[:, 0]
-            offset = offset - sums / np.maximum(entries.labels.label_counts, 1)
+    def __init__(
+        self,
+        entries: SquaredEntries,
+        A: Array,
+        H: Array,
+        offset: Array | None,
+        sides: Array | None,
+    ) -> None:
+        if offset is not None and sides is not None:  # so that derivatives of a label sum to zero
+            offset = offset - sides[0] / np.maximum(sides[2], 1)
         self.entries, self.D = entries, entries.slopes(A, H, offset)
         self.squares = max(2 * float(entries.label_losses(A, H, offset).sum()), 0.0)
         self.against_labels = entries.against_labels(self.D)
@@ -193,17 +200,23 @@ class SquaredDualWithMissing(SquaredDual):
 class SparseDual:
     """One dual variable for each of a sparse set of observed entries."""
 
-    def __init__(self, entries: SparseEntries, predictions: Array, intercept: bool) -> None:
+    def __init__(self, entries: SparseEntries, predictions: Array, sides: Array | None) -> None:
         self.entries, self.loss = entries, entries.loss
         y = entries.values
         self.weights = np.ones_like(y) if entries.weights is None else entries.weights
-        u = self.loss.clip_dual(y, self.loss.derivative(y, predictions))
-        if intercept:
-            labels, n_labels = entries.labels.entries.by_row.indices, entries.shape[1]  # type: ignore[union-attr]
-            sums = _SideSums(n_labels)
-            sums.add(labels, self.weights * u, y, self.weights)
-            u = sums.repair(self.loss, u, y, labels)
-        self.u = u
+        self.u = self.loss.clip_dual(y, self.loss.derivative(y, predictions))
+        if sides is not None:
+            self.u = _repaired(sides, self.loss, self.u, y, self._labels)
+
+    @property
+    def _labels(self) -> Any:
+        """The label of each entry."""
+        return self.entries.labels.entries.by_row.indices  # type: ignore[union-attr]
+
+    def sides(self) -> Array:
+        """Return the sums that an intercept needs."""
+        y, n_labels = self.entries.values, self.entries.shape[1]
+        return _side_sums(n_labels, self._labels, self.weights * self.u, y, self.weights)
 
     def rows(self, V: Array) -> Array:
         """Return D V."""
@@ -231,12 +244,19 @@ class SparseDual:
 class FullDual:
     """One dual variable for each of all n x L entries, evaluated in blocks of rows."""
 
-    def __init__(self, entries: FullEntries, D: Any, intercept: bool) -> None:
-        self.entries, self.loss, self.D = entries, entries.loss, D
-        self.sums = _SideSums(entries.shape[1]) if intercept else None
-        if self.sums is not None:
-            for y, u, labels in self._raw_blocks():
-                self.sums.add(labels, u.ravel(), y.ravel(), np.ones(y.size))
+    def __init__(self, entries: FullEntries, D: Any, sides: Array | None) -> None:
+        self.entries, self.loss, self.D, self._sides = entries, entries.loss, D, sides
+
+    def sides(self) -> Array:
+        """Return the sums that an intercept needs."""
+        L = self.entries.shape[1]
+        return sum(
+            (
+                _side_sums(L, labels, u.ravel(), y.ravel(), np.ones(y.size))
+                for y, u, labels in self._raw_blocks()
+            ),
+            np.zeros((3, L)),
+        )
 
     def _raw_blocks(self) -> Any:
         for part in self.entries.blocks():
@@ -246,8 +266,9 @@ class FullDual:
 
     def _blocks(self) -> Any:
         for part, (y, u, labels) in zip(self.entries.blocks(), self._raw_blocks(), strict=True):
-            if self.sums is not None:
-                u = self.sums.repair(self.loss, u.ravel(), y.ravel(), labels).reshape(u.shape)
+            if self._sides is not None:
+                flat = _repaired(self._sides, self.loss, u.ravel(), y.ravel(), labels)
+                u = flat.reshape(u.shape)
             yield part, y, u
 
     def rows(self, V: Array) -> Array:
@@ -277,34 +298,25 @@ class FullDual:
         return float(np.sqrt(sum(np.square(u).sum() for _, _, u in self._blocks())))
 
 
-@dataclass
-class _SideSums:
-    """Sums of the dual variables of each label by sign, needed to make their sum zero."""
+def _side_sums(n_labels: int, labels: Any, dual: Array, y: Array, weights: Array) -> Array:
+    """Return for each label the sums of its dual variables by sign of y, and of its weights."""
+    up, down = np.where(y > 0, dual, 0.0), np.where(y > 0, 0.0, dual)
+    return np.array([np.bincount(labels, part, minlength=n_labels) for part in (up, down, weights)])
 
-    n_labels: int
 
-    def __post_init__(self) -> None:
-        self.up, self.down, self.total = (np.zeros(self.n_labels) for _ in range(3))
-
-    def add(self, labels: Any, dual: Array, y: Array, weights: Array) -> None:
-        """Add more entries."""
-        size = self.n_labels
-        self.up += np.bincount(labels, np.where(y > 0, dual, 0.0), minlength=size)
-        self.down += np.bincount(labels, np.where(y > 0, 0.0, dual), minlength=size)
-        self.total += np.bincount(labels, weights, minlength=size)
-
-    def repair(self, loss: Loss, u: Array, y: Array, labels: Any) -> Array:
-        """Return dual variables in the conjugate's domain that sum to zero for each label."""
-        if not loss.binary:
-            means = (self.up + self.down) / np.maximum(self.total, np.finfo(float).tiny)
-            return np.asarray(u - means[labels])
-        # Positive labels have slopes below zero, the others above: shrink the heavier side.
-        lighter = np.minimum(np.abs(self.up), np.abs(self.down))
-        shrink = [
-            np.where(side == 0, 0.0, lighter / np.where(side == 0, 1.0, np.abs(side)))
-            for side in (self.up, self.down)
-        ]
-        return np.asarray(u * np.where(y > 0, shrink[0][labels], shrink[1][labels]))
+def _repaired(sides: Array, loss: Loss, u: Array, y: Array, labels: Any) -> Array:
+    """Return dual variables in the conjugate's domain that sum to zero for each label."""
+    up, down, total = sides
+    if not loss.binary:
+        means = (up + down) / np.maximum(total, np.finfo(float).tiny)
+        return np.asarray(u - means[labels])
+    # Positive labels have slopes below zero, the others above: shrink the heavier side.
+    lighter = np.minimum(np.abs(up), np.abs(down))
+    shrink = [
+        np.where(side == 0, 0.0, lighter / np.where(side == 0, 1.0, np.abs(side)))
+        for side in (up, down)
+    ]
+    return np.asarray(u * np.where(y > 0, shrink[0][labels], shrink[1][labels]))
 
 
 _SEARCH_STEPS = 20
@@ -409,7 +421,7 @@ def certify_factors(
     norm = _gradient_norm(problem, dual, rng)
     return FactorCertificate(
         objective=losses + penalty * trace_norm(W, H),
-        lower_bound=_lower_bound(dual, norm.value, penalty),
+        lower_bound=lower_bound(dual, norm.value, penalty),
         gradient_norm=norm.value,
         penalty=penalty,
         scale=scale,
@@ -439,18 +451,30 @@ def _dual_point(
     return entries_dual(entries, A, H, offset), losses, scale
 
 
-def entries_dual(
-    entries: SparseEntries | FullEntries | SquaredEntries,
-    A: Array,
-    H: Array,
-    offset: Array | None,
-) -> DualPoint:
+def entries_dual(entries: AnyEntries, A: Array, H: Array, offset: Array | None) -> DualPoint:
     """Return the derivatives at A H^T + offset as a dual point."""
+    sides = None if offset is None else dual_sides(entries, A, H, offset)
+    return dual_with_sides(entries, A, H, offset, sides)
+
+
+def dual_with_sides(
+    entries: AnyEntries, A: Array, H: Array, offset: Array | None, sides: Array | None
+) -> DualPoint:
+    """Return the derivatives made to sum to zero for each label, whose `sides` are given."""
     if isinstance(entries, SquaredEntries):
-        return SquaredDualWithMissing(entries, A, H, offset)
+        return SquaredDualWithMissing(entries, A, H, offset, sides)
     if isinstance(entries, SparseEntries):
-        return SparseDual(entries, entries.predictions(A, H, offset), offset is not None)
-    return FullDual(entries, entries.slopes(A, H, offset), offset is not None)
+        return SparseDual(entries, entries.predictions(A, H, offset), sides)
+    return FullDual(entries, entries.slopes(A, H, offset), sides)
+
+
+def dual_sides(entries: AnyEntries, A: Array, H: Array, offset: Array) -> Array:
+    """Return what an intercept must know of each label: sums by sign, and of weights, (3, L)."""
+    dual = dual_with_sides(entries, A, H, offset, None)
+    if isinstance(dual, SparseDual | FullDual):
+        return dual.sides()
+    sums = dual.columns(np.ones((len(A), 1)))[:, 0]
+    return np.array([sums, np.zeros_like(sums), entries.labels.label_counts])
 
 
 def _gradient_norm(problem: Problem, dual: DualPoint, rng: np.random.Generator) -> NormBound:
@@ -461,13 +485,18 @@ def _gradient_norm(problem: Problem, dual: DualPoint, rng: np.random.Generator) 
         lambda V: X.adjoint(dual.rows(V)),
         lambda U: dual.columns(X.times(U)),
     )
+    return rounded_norm(operator, X, dual.size(), rng)
+
+
+def rounded_norm(operator: Operator, X: Any, size: float, rng: np.random.Generator) -> NormBound:
+    """Return an upper bound on the norm of X^T D, known by its products, |D|_F <= size."""
     bound = norm_from_above(operator, rng)
     # A sum of n terms is off by at most n roundings of |X|_F |D|_F, spectral norms likewise.
-    size = float(np.sqrt(X.column_squares().sum())) * dual.size()
+    size *= float(np.sqrt(X.column_squares().sum()))
     return NormBound(bound.value + X.shape[0] * _EPS * size, bound.failure_probability)
 
 
-def _lower_bound(dual: DualPoint, norm: float, penalty: float) -> float:
+def lower_bound(dual: DualPoint, norm: float, penalty: float) -> float:
     """Return the best lower bound over the multiples t D that are feasible; zero always is."""
     high = dual.largest_scale()
     if norm > 0:

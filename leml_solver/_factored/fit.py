@@ -5,8 +5,11 @@ Paper: Equation (5).
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -19,6 +22,7 @@ from argument_checks import nonnegative, one_of, positive, positive_integer, pro
 from leml_solver._factored.algorithm_1 import GeneralLoss, GeneralOptions
 from leml_solver._factored.algorithm_2 import FullSquared
 from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
+from leml_solver._factored.checkpoint import Checkpoint, array_checksum, data_checksum
 from leml_solver._factored.entry_sums import entries_of
 from leml_solver._factored.plan import AUTHORS, FAST, PLAIN, Plan
 from leml_solver._factored.rank_ascent import RankFound, RankSearch, search_rank
@@ -144,6 +148,10 @@ class AlternatingOptions:
         Show a progress bar on the standard error stream; it begins with `expected_seconds`.
     callback : callable or None
         Called with a `TracePoint` after each outer iteration; returning True ends the fit.
+    checkpoint : path or None
+        A file that holds the factors after each outer iteration. If it exists, the fit goes on from
+        there, to the bits that it would have reached without a stop; a file of another fit is
+        refused. It costs one product with X in each iteration, and (d + L) k numbers on disk.
 
     Examples
     --------
@@ -167,6 +175,7 @@ class AlternatingOptions:
     refine: float | None = None
     progress: bool = False
     callback: Callable[[TracePoint], Any] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         positive_integer(self.max_iter, "max_iter")
@@ -268,8 +277,9 @@ class _Iterate(Protocol):
     H: Factor
 
     def start(self, W: Factor, H: Factor) -> None: ...
-    def residual_times(self, V: Factor) -> Factor: ...
-    def residual_adjoint(self, U: Factor) -> Factor: ...
+    def refresh(self) -> None: ...
+    def label_sketch(self, W: Factor) -> Factor: ...
+    def feature_sketch(self, H: Factor) -> Factor: ...
     def loss(self) -> float: ...
     def offset(self) -> Array | None: ...
     def update_W(self) -> None: ...
@@ -329,7 +339,7 @@ def fit_factors(
     if isinstance(loss, str) and loss not in LOSSES:
         one_of(loss, "loss", [name for name, known in LOSSES.items() if _can_fit(known)])
     problem = Problem(loss, X, Y)  # type: ignore[arg-type]  # it takes names and arrays too
-    return _Fit(problem, rank, penalty, options, began).run(random_state)
+    return Fit(problem, rank, penalty, options, began).run(random_state)
 
 
 def fit_problem(
@@ -367,7 +377,7 @@ def fit_problem(
            [0, 1],
            [0, 1]])
     """
-    return _Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)
+    return Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)
 
 
 def _can_fit(loss: Loss) -> bool:
@@ -452,7 +462,7 @@ def minimise_rank(
     return fit_factors(X, Y, rank=rank, penalty=penalty, options=options)
 
 
-class _Fit:
+class Fit:
     """One fit: the problem, the options, and the factors that are being improved."""
 
     def __init__(
@@ -493,8 +503,12 @@ class _Fit:
             return self._run(random_state)
 
     def _run(self, random_state: int | np.random.Generator) -> FactorResult:
-        self._start(random_state)
-        trace, status = self._alternate()
+        self.checkpoint = self._checkpoint(random_state)
+        trace = self._resumed()
+        if trace is None:
+            self._start(random_state)
+            trace = [self._trace_point(0)]
+        status = self._alternate(trace)
         iterate = self.iterate
         if self.options.plan.balance:
             T, S = balancing(iterate.W, iterate.H)
@@ -624,10 +638,10 @@ class _Fit:
 
     def _gradient_start(self, W: Factor, H: Factor) -> tuple[Factor, Factor]:
         """Return factors that span (nearly) the first singular vectors of the gradient at zero."""
-        sketch = self.iterate.residual_adjoint(self.features.times(W))
+        sketch = self.iterate.label_sketch(W)
         rank = min(H.shape)
         H[:, :rank] = np.linalg.qr(sketch[:, :rank])[0]
-        W = self.features.adjoint(self.iterate.residual_times(H))
+        W = self.iterate.feature_sketch(H)
         size = float(np.sqrt(column_inner(W, W).sum()))
         return (W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W), H
 
@@ -647,36 +661,84 @@ class _Fit:
             refine=None,
             progress=False,
             callback=None,
+            checkpoint=None,
         )
         part = self.problem.take(np.sort(rows))
-        made = _Fit(part, self.rank, self.penalty, options, self.began).run(rng)
+        made = Fit(part, self.rank, self.penalty, options, self.began).run(rng)
         # Rows without a positive label draw the factors to zero, which no iteration leaves.
         size = np.linalg.norm(made.W) * np.linalg.norm(made.H)
         lost = size <= _LOST_START * np.linalg.norm(W) * np.linalg.norm(H)
         return (W, H) if lost else (made.W, made.H)
 
-    def _alternate(self) -> tuple[list[TracePoint], FitStatus]:
-        """Run outer iterations until one of the stopping rules holds."""
-        trace = [self._trace_point(0)]
+    def _checkpoint(self, random_state: int | np.random.Generator) -> Checkpoint | None:
+        """Return the file in which the fit keeps where it stands, if one was named."""
+        options = self.options
+        if options.checkpoint is None:
+            return None
+        start, seed = options.start, random_state
+        if not isinstance(start, str):
+            start = [array_checksum(factor) for factor in start]  # type: ignore[assignment]
+        if isinstance(seed, np.random.Generator):
+            seed = zlib.crc32(json.dumps(seed.bit_generator.state, default=repr).encode())
+        identity = {
+            "data": self._data_checksum(),
+            "dtype": str(self.problem.matrix.dtype),
+            "loss": self.problem.loss.name,
+            "rank": self.rank,
+            "penalty": self.penalty,
+            "method": repr(options.plan),
+            "random_state": int(seed),
+            "start": start,
+            **{name: getattr(options, name) for name in ("intercept", "order", "warm_start_rows")},
+        }
+        return Checkpoint(options.checkpoint, identity)
+
+    def _data_checksum(self) -> int:
+        """Return a number that other features and labels do not have."""
+        return data_checksum(self.problem)
+
+    def _resumed(self) -> list[TracePoint] | None:
+        """Go to where the checkpoint stands and return the trace up to there, if there is one."""
+        saved = None if self.checkpoint is None else self.checkpoint.read()
+        if saved is None:
+            return None
+        factors, points = saved
+        self.iterate.restore(factors)
+        self.iterate.refresh()
+        trace = [TracePoint(*point) for point in points]
+        self.began = time.perf_counter() - trace[-1].seconds
+        self.features.columns = trace[-1].products * self.rank
+        return trace
+
+    def _alternate(self, trace: list[TracePoint]) -> FitStatus:
+        """Run outer iterations until one of the stopping rules holds; extend the trace."""
+        if len(trace) > 1 and _converged(trace, self.options.tol):  # a fit that had ended
+            return FitStatus.CONVERGED
         seconds = expected_seconds(self.problem, self.rank, self.options.plan)
         shown, about = self.options.progress, f"about {seconds:.1g} s each"
         with progress_bar(self.options.max_iter, shown, "iteration", about) as bar:
-            for iteration in range(1, self.options.max_iter + 1):
+            if bar is not None:
+                bar.update(trace[-1].iteration)
+            for iteration in range(trace[-1].iteration + 1, self.options.max_iter + 1):
                 before = self.iterate.snapshot()
                 self._update()
+                if self.checkpoint is not None:
+                    self.iterate.refresh()  # as after a resumption: the bits must not differ
                 point = self._trace_point(iteration)
                 if not point.objective <= trace[-1].objective:
                     self.iterate.restore(before)
-                    return trace, FitStatus.ROUNDING_LIMIT
+                    return FitStatus.ROUNDING_LIMIT
                 trace.append(point)
+                if self.checkpoint is not None:
+                    self.checkpoint.write(self.iterate.snapshot(), trace)
                 if bar is not None:
                     bar.update()
                     bar.set_postfix(objective=f"{point.objective:.6g}")
                 if self.options.callback is not None and self.options.callback(point):
-                    return trace, FitStatus.STOPPED
+                    return FitStatus.STOPPED
                 if _converged(trace, self.options.tol):
-                    return trace, FitStatus.CONVERGED
-        return trace, FitStatus.MAX_ITER
+                    return FitStatus.CONVERGED
+        return FitStatus.MAX_ITER
 
     def _update(self) -> None:
         """Update each factor once."""

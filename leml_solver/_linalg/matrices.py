@@ -58,6 +58,8 @@ class Matrix(Protocol):
 
 def as_matrix(value: Any, dtype: Any = None) -> Matrix:
     """Return a sparse matrix or an array as an operator in precision `dtype` (float64 if None)."""
+    if isinstance(value, TiledMatrix):  # of any precision: products run in that of the factor
+        return value
     if sp.issparse(value):
         return SparseMatrix(_canonical(value, dtype))
     return DenseMatrix(np.ascontiguousarray(value, dtype=dtype or np.float64))
@@ -230,6 +232,70 @@ class Tiles:
         parallel_map(lambda rows: kernels.pack(B, first, panel, rows), parts)
 
 
+@dataclass(frozen=True, eq=False)
+class TiledMatrix:
+    """A sparse matrix that is only its tiles and those of its transpose, which may be on disk."""
+
+    shape: tuple[int, int]
+    tiles: Tiles
+    transposed: Tiles
+
+    @classmethod
+    def of(cls, X: Any) -> TiledMatrix:
+        """Cut a sparse matrix."""
+        csr = _canonical(X, X.dtype)
+        shape = int(csr.shape[0]), int(csr.shape[1])
+        return cls(shape, Tiles.of(csr), Tiles.of_transpose(csr))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the entries."""
+        return self.tiles.data.dtype
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+        return self.tiles.data.size
+
+    def times(self, B: Factor) -> Factor:
+        """Return the product with B."""
+        return self.tiles.times(B)
+
+    def adjoint(self, A: Factor) -> Factor:
+        """Return the product of the transpose with A."""
+        return self.transposed.times(A)
+
+    def column_squares(self) -> NDArray[np.float64]:
+        """Return the squared norm of each column."""
+        ends, data = self.transposed.pointers, self.transposed.data
+        total = np.zeros(self.shape[1])
+        for tile in ends:  # the entries of a tile are sorted by column
+            squares = np.square(data[tile[0] : tile[-1]], dtype=np.float64)
+            columns = np.repeat(np.arange(self.shape[1]), np.diff(tile))
+            total += np.bincount(columns, squares, minlength=self.shape[1])
+        return total
+
+    def squared(self) -> TiledMatrix:
+        """Return the matrix of squared entries."""
+        csr = self.csr()
+        return TiledMatrix.of(csr.multiply(csr).tocsr())
+
+    def rows(self, start: int, stop: int) -> Factor:
+        """Return rows start to stop as a dense array."""
+        return np.asarray(self.csr(start, stop).toarray())
+
+    def csr(self, start: int = 0, stop: int | None = None) -> Any:
+        """Return rows start to stop as a CSR matrix."""
+        stop, tiles, parts = self.shape[0] if stop is None else stop, self.tiles, []
+        for number, pointers in enumerate(tiles.pointers):
+            ends = pointers[start : stop + 1]
+            span = slice(ends[0], ends[-1])
+            width = min(tiles.tile, self.shape[1] - number * tiles.tile)
+            arrays = (tiles.data[span], tiles.index[span].astype(np.int32), ends - ends[0])
+            parts.append(sp.csr_matrix(arrays, shape=(stop - start, width)))
+        return parts[0] if len(parts) == 1 else sp.hstack(parts, format="csr")
+
+
 def _empty_entries(X: Any) -> tuple[NDArray[Any], Factor]:
     """Return uninitialised local indices and data for the entries of X."""
     return np.empty(X.nnz, dtype=np.uint16), np.empty(X.nnz, dtype=X.dtype)
@@ -263,19 +329,19 @@ class CountingMatrix:
 
     def __init__(self, matrix: Matrix, rank: int = 1) -> None:
         self.matrix, self.rank = matrix, rank
-        self._columns = 0
+        self.columns = 0
 
     @property
     def products(self) -> float:
         """Number of products so far; one with fewer columns than `rank` counts in proportion."""
-        return self._columns / self.rank
+        return self.columns / self.rank
 
     def times(self, B: Factor) -> Factor:
         """Return X B."""
-        self._columns += B.shape[1]
+        self.columns += B.shape[1]
         return self.matrix.times(B)
 
     def adjoint(self, A: Factor) -> Factor:
         """Return X^T A."""
-        self._columns += A.shape[1]
+        self.columns += A.shape[1]
         return self.matrix.adjoint(A)

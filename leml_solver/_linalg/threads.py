@@ -80,6 +80,16 @@ def limit_threads(count: int) -> Iterator[None]:
 
 
 @contextmanager
+def one_thread() -> Iterator[None]:
+    """Let what runs here share its work with no other thread; BLAS is not told."""
+    token = _limit.set(1)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+@contextmanager
 def _numba_threads(count: int) -> Iterator[None]:
     """Hold numba, if it is loaded, at `count` threads or fewer."""
     numba = sys.modules.get("numba")

@@ -18,6 +18,13 @@ LABEL_DTYPE = np.int32
 MAX_COLUMNS = 10**8  # a larger index is a damaged line: d x k factors would not fit in memory
 
 
+def check_width(width: int, name: str) -> int:
+    """Return how many columns a matrix has, which must not be more than `MAX_COLUMNS`."""
+    if width > MAX_COLUMNS:
+        raise ValueError(f"{name} must be at most {MAX_COLUMNS} columns, got {width}.")
+    return width
+
+
 class Row(NamedTuple):
     """One point: its nonzero features, its positive labels, and labels not observed."""
 
@@ -148,6 +155,12 @@ class RowBuffer:
 
     def __len__(self) -> int:
         return len(self._X.ends) - 1
+
+    @property
+    def size(self) -> int:
+        """Bytes taken."""
+        entries = len(self._Y.columns) + len(self._missing.columns)
+        return 12 * len(self._values) + 4 * entries + 24 * len(self)
 
     def add(self, row: Row) -> None:
         """Append a row."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from argument_checks import one_of, positive_integer
+from argument_checks import one_of, positive_integer, truth_value
+from leml_solver.readers.dataset import check_width
 from leml_solver.readers.lines import Notes, ReadError, text_lines
 
 __all__ = ["FORMATS", "ReadOptions", "detect_format"]
 
-FORMATS = ("svmlight", "extreme", "arff", "npz")
+FORMATS = ("svmlight", "extreme", "arff", "npz", "blocks")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,15 +46,19 @@ class ReadOptions:
         one_of(self.format, "format", (None, *FORMATS))
         for name in ("n_features", "n_labels"):
             if getattr(self, name) is not None:
-                positive_integer(getattr(self, name), name)
+                check_width(positive_integer(getattr(self, name), name), f"`{name}`")
+        for name in ("zero_based", "strict"):
+            truth_value(getattr(self, name), name)
 
 
 def detect_format(path: str | os.PathLike[str]) -> str:
     """Return which of `FORMATS` a file has, from its first bytes and its first line.
 
-    A zip archive is npz; a line that begins with ``@`` or ``%`` is ARFF; three whole numbers alone
-    are the Extreme Classification format; anything else is svmlight.
+    A folder is blocks; a zip archive is npz; a line that begins with ``@`` or ``%`` is ARFF; three
+    whole numbers alone are the Extreme Classification format; anything else is svmlight.
     """
+    if os.path.isdir(path):
+        return "blocks"
     notes = Notes(os.fspath(path), strict=False)
     for _, line in text_lines(path, notes):
         if line.startswith(b"PK\x03\x04"):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, cast
 
+from safe_files import open_regular
+
 __all__ = ["BadLineError", "Notes", "ReadError", "text_lines"]
 
-MAX_LINE = 64 * 2**20  # bytes; the longest row of the public data sets is below one of these
+MAX_LINE = 16 * 2**20  # bytes; the longest row of the public data sets is below one of these
+_EXPANSION = 100  # bytes of text per byte of a gzip file; real data have 2 to 30
+_FREE_TEXT = 16 * 2**20  # bytes of text that any gzip file may hold
+_LINE_COST = 50  # bytes that the work on a line, even an empty one, counts for
 _SHOWN = 5
 _GZIP = b"\x1f\x8b"
 
@@ -75,9 +81,16 @@ def text_lines(path: str | os.PathLike[str], notes: Notes) -> Iterator[tuple[int
     """Yield number and bytes of each line, without its end; overlong lines are bad lines."""
     number = 0
     try:
-        with _opened(path) as file:
+        with open_regular(path) as raw, _unpacked(raw) as file:
+            left = _allowance(raw, file)
             while line := file.readline(MAX_LINE + 1):
                 number += 1
+                left -= len(line) + _LINE_COST
+                if left < 0:
+                    raise ReadError(
+                        f"{path}, line {number}: the gzip file holds more than {_EXPANSION} times "
+                        "its size; if that is meant, unpack it first."
+                    )
                 if len(line) > MAX_LINE:
                     _skip_line(file)
                     notes.bad(number, f"longer than {MAX_LINE} bytes.")
@@ -92,13 +105,17 @@ def text_lines(path: str | os.PathLike[str], notes: Notes) -> Iterator[tuple[int
         raise ReadError(f"{path}: cannot be read ({error.strerror or error}).") from error
 
 
-def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
-    """Open a file for reading bytes, through gzip if its first bytes say so."""
-    with open(path, "rb") as file:
-        zipped = file.read(2) == _GZIP
-    if not zipped:
-        return open(path, "rb")
-    return cast(IO[bytes], gzip.open(path, "rb"))
+def _unpacked(file: IO[bytes]) -> IO[bytes]:
+    """Return the bytes of a file, through gzip if the first of them say so."""
+    zipped = file.read(2) == _GZIP
+    file.seek(0)
+    return cast(IO[bytes], gzip.open(file, "rb")) if zipped else file
+
+
+def _allowance(raw: IO[bytes], file: IO[bytes]) -> float:
+    """Return how much text may come: any amount, unless it is unpacked."""
+    size = os.fstat(raw.fileno()).st_size
+    return math.inf if file is raw else _FREE_TEXT + _EXPANSION * size
 
 
 def _skip_line(file: IO[bytes]) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from leml_solver.readers.lines import ReadError
+from safe_files import open_regular
 
 __all__ = ["label_positions", "xml_label_names"]
 
-_MAX_XML = 64 * 2**20
+_MAX_XML = 8 * 2**20  # a hundred thousand labels; elements take twenty times their text
 _MEKA = re.compile(r"-C\s+(-?\d{1,9})\b")
 
 
@@ -23,7 +24,7 @@ def xml_label_names(path: str | os.PathLike[str]) -> list[str]:
     expand without end.
     """
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             text = file.read(_MAX_XML + 1)
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error}).") from error

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from argument_checks import positive_integer
+from leml_solver._archives import MAX_BYTES
 from leml_solver.readers.arff import ArffParser, arff_rows
 from leml_solver.readers.arff_header import arff_header, columns
-from leml_solver.readers.dataset import Dataset, Row, RowBuffer
+from leml_solver.readers.dataset import MAX_COLUMNS, Dataset, Row, RowBuffer
 from leml_solver.readers.formats import ReadOptions, detect_format
 from leml_solver.readers.lines import Notes, ReadError, text_lines
 from leml_solver.readers.mulan_labels import label_positions
-from leml_solver.readers.npz import read_npz
+from leml_solver.readers.npz import npz_blocks, read_npz
 from leml_solver.readers.pairs import PairParser, extreme_header, extreme_rows, svmlight_rows
+from safe_files import memory_budget
 
 __all__ = ["read", "read_blocks"]
+
+_FREE_ROWS = 2**28  # bytes that the rows of any file may take
+_ROWS_PER_BYTE = 300  # "1:1 " takes 12, and gzip may unpack a hundred times its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,10 @@ def read(path: str | os.PathLike[str], options: ReadOptions | None = None) -> Da
     name, options = os.fspath(path), options or ReadOptions()
     if (options.format or detect_format(name)) == "npz":
         return _read_npz(name, options)
+    if (options.format or detect_format(name)) == "blocks":
+        from leml_solver.blocks import joined
+
+        return joined(list(_folder_blocks(name, options)))
     (whole,) = _blocks(name, options, None)
     return whole
 
@@ -65,8 +74,45 @@ def read_blocks(
         raise ReadError(f"{name}: pass n_features; blocks of svmlight rows do not show it.")
     if kind == "npz":
         yield from _cut(_read_npz(name, options), rows)
+    elif kind == "blocks":
+        yield from _folder_blocks(name, options)
     else:
         yield from _blocks(name, options, rows)
+
+
+def stream(
+    path: str, options: ReadOptions, *, rows_named: str | None = None, rows: int = 4096
+) -> Iterator[Dataset]:
+    """Read a file in blocks, npz files too, perhaps only the rows whose numbers an npz file has."""
+    if (options.format or detect_format(path)) != "npz":
+        if rows_named is not None:
+            raise ReadError(f"{path}: only an npz file has row numbers such as {rows_named}.")
+        yield from read_blocks(path, options, rows=rows)
+        return
+    for block in npz_blocks(path, rows_named, rows):
+        _check_widths((block.X.shape[1], block.Y.shape[1]), options, path)
+        yield block
+
+
+def with_widths(path: str, options: ReadOptions) -> ReadOptions:
+    """Return options with the widths of an svmlight file, read once to find those not given."""
+    given = options.n_features, options.n_labels
+    if None not in given or (options.format or detect_format(path)) != "svmlight":
+        return options
+    d, L = 0, 0
+    for row in _source(path, options, Notes(path, options.strict)).rows:
+        d, L = max(d, 1 + max(row.features, default=-1)), max(L, 1 + max(row.labels, default=-1))
+    return replace(options, n_features=given[0] or max(d, 1), n_labels=given[1] or max(L, 1))
+
+
+def _folder_blocks(path: str, options: ReadOptions) -> Iterator[Dataset]:
+    """Yield the blocks of a folder."""
+    from leml_solver.blocks import BlockFolder
+
+    folder = BlockFolder.open(path)
+    _check_widths((folder.n_features, folder.n_labels), options, path)
+    for number in range(len(folder.blocks)):
+        yield folder.dataset(number)
 
 
 def _read_npz(path: str, options: ReadOptions) -> Dataset:
@@ -87,9 +133,14 @@ def _blocks(path: str, options: ReadOptions, rows: int | None) -> Iterator[Datas
     """Yield data sets of `rows` rows each, or one of all rows."""
     notes = Notes(path, options.strict)
     source = _source(path, options, notes)
-    buffer, blocks = RowBuffer(), 0
+    buffer, blocks, most = RowBuffer(), 0, _row_budget(path)
     for row in source.rows:
         buffer.add(row)
+        if buffer.size > most:
+            raise ReadError(
+                f"{path}: the rows would take more than {most} bytes of memory; read_blocks reads "
+                "some of them at a time."
+            )
         if len(buffer) == rows:
             yield _finished(buffer, source, notes)
             buffer, blocks = RowBuffer(), blocks + 1
@@ -98,6 +149,11 @@ def _blocks(path: str, options: ReadOptions, rows: int | None) -> Iterator[Datas
         raise ReadError(f"{path}: expected rows, got none and {notes.skipped} bad lines{first}.")
     if len(buffer) or notes.messages:
         yield _finished(buffer, source, notes)
+
+
+def _row_budget(path: str) -> int:
+    """Return how many bytes the rows of a text file may take: what its size explains, and fits."""
+    return memory_budget(min(MAX_BYTES, _FREE_ROWS + _ROWS_PER_BYTE * os.path.getsize(path)))
 
 
 def _finished(buffer: RowBuffer, source: _Source, notes: Notes) -> Dataset:
@@ -154,7 +210,10 @@ def _feature_names(made: list[Any]) -> tuple[str, ...]:
 
 
 def _check_widths(found: tuple[int, int], options: ReadOptions, path: Any) -> None:
-    """Raise unless the widths are those asked for."""
+    """Raise unless the widths are those asked for, and not too large."""
+    for width, name in zip(found, ("features", "labels"), strict=True):
+        if width > MAX_COLUMNS:
+            raise ReadError(f"{path}: more than {MAX_COLUMNS} {name}, {width}.")
     asked = (options.n_features or found[0], options.n_labels or found[1])
     if asked != found:
         raise ReadError(

@@ -6,6 +6,7 @@ averages), `risk` (from averages to risks), `offset` (fast rates of the squared 
 (what no method can beat).
 """
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.bounds.bound import Bound, BoundLook
 from leml_theory.bounds.complexity import (
     BERNSTEIN_CONSTANT,
@@ -95,3 +96,5 @@ __all__ = [
     "theorem_3",
     "theorem_3_as_printed",
 ]
+
+errors_name_arguments(globals())

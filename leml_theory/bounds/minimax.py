@@ -39,7 +39,7 @@ def minimax_excess(setting: Setting, rank: int, *, noise: float = 1.0) -> float:
     >>> from simulations import IsotropicGaussian, UniformLabels
     >>> setting = Setting.of(IsotropicGaussian(16), UniformLabels(16), n=4096, radius=16.0)
     >>> round(minimax_excess(setting, rank=1), 5)
-    0.00121
+    0.00188
     """
     _check(setting)
     d, n_labels, variance = setting.n_features, setting.n_labels, setting.moments.top_eigenvalue

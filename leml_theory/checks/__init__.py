@@ -4,6 +4,7 @@ In the manner of scikit-learn's `check_estimator`: each function returns what it
 `Finding` per claim, and raises an AssertionError that names every claim that does not hold.
 """
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.checks.bound import check_bound
 from leml_theory.checks.finding import Finding, settle
 from leml_theory.checks.labels import check_labels
@@ -11,3 +12,5 @@ from leml_theory.checks.law import check_law
 from leml_theory.checks.loss import check_loss
 
 __all__ = ["Finding", "check_bound", "check_labels", "check_law", "check_loss", "settle"]
+
+errors_name_arguments(globals())

@@ -1,5 +1,6 @@
 """Theory meets a real data set: which bounds apply, what they promise, and what is measured."""
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.diagnose.comparison import Comparison, ModelFacts, gap_bound
 from leml_theory.diagnose.features import FeatureFacts
 from leml_theory.diagnose.labels import LabelFacts
@@ -14,3 +15,5 @@ __all__ = [
     "diagnose",
     "gap_bound",
 ]
+
+errors_name_arguments(globals())

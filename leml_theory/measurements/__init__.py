@@ -2,7 +2,7 @@
 
 Reading order: `records` (the row), `averages`, `planted` (worlds with closed forms),
 `minimisers` (exact fits on samples), `factored` (rank-k fits), `exceedances` (single draws against
-bounds).
+bounds), `precision` (as many draws as it takes).
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections.abc import Callable
 import numpy as np
 
 from argument_checks import one_of
+from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.measurements.averages import rademacher, slots
 from leml_theory.measurements.minimisers import erm, predicted_excess
 from leml_theory.measurements.planted import clipped, fixed_planted, outlier, worst_planted
+from leml_theory.measurements.precision import measure_precisely
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.runs.cells import Cell
 
@@ -37,4 +39,9 @@ MEASUREMENTS: dict[str, Measurement] = {
 def measure(cell: Cell) -> list[Record]:
     """Run the measurement that the cell names, with the cell's own randomness."""
     run = MEASUREMENTS[one_of(cell.kind, "kind", MEASUREMENTS)]
+    if "precision" in cell.parameters:
+        return measure_precisely(run, cell.parameters, cell.rng())
     return run(cell.parameters, cell.rng())
+
+
+errors_name_arguments(globals())

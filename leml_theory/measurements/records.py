@@ -56,4 +56,5 @@ def place(parameters: Parameters) -> Record:
         "skew": skew,
         "P": float(seen.probabilities.max()),
         "radius": float(parameters.get("radius", 1.0)),
+        **({"rank": int(parameters["rank"])} if parameters.get("rank") else {}),
     }

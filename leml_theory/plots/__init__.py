@@ -8,10 +8,10 @@ Each picture is one call::
 
 To read in this order: `panel` (what a panel shows), `catalogue` (the panels of every experiment),
 `validity` (where a bound may be drawn as one), `curves`, `categories` and `strips` (the layers of a
-panel), `titles` and `captions` (what is said of them, derived from what is judged and drawn),
-`compose` (from panels to a figure), `pictures` (the calls above); `style` and `ticks` say how it
-looks, `diagnosis` draws a diagnosis.  Pictures know the tables of `leml_theory.sweep`;
-nothing there but the command knows pictures.
+panel), `hues` and `grids` (those of a grid of one's own), `titles` and `captions` (what is said of
+them, derived from what is judged and drawn), `compose` (from panels to a figure), `pictures` (the
+calls above); `style` and `ticks` say how it looks, `diagnosis` draws a diagnosis.  Pictures know
+the tables of `leml_theory.sweep`; nothing there but the command knows pictures.
 
 The pictures load seaborn, so they are imported when first asked for; `describe_axes` does not.
 """
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from leml_theory.plots.description import describe_axes
 
 if TYPE_CHECKING:
+    from leml_theory.plots.grids import grid_quantities, plot_grid
     from leml_theory.plots.pictures import (
         plot_experiment,
         plot_risk_against_labels,
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "describe_axes",
+    "grid_quantities",
     "plot_experiment",
+    "plot_grid",
     "plot_risk_against_labels",
     "plot_risk_against_n",
     "plot_series",
@@ -42,6 +45,8 @@ __all__ = [
 ]
 
 _WHERE = {
+    "grid_quantities": "grids",
+    "plot_grid": "grids",
     "plot_experiment": "pictures",
     "plot_risk_against_labels": "pictures",
     "plot_risk_against_n": "pictures",

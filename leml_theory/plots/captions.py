@@ -12,16 +12,19 @@ from leml_theory.plots.style import MINUS
 # By the mark that the drawing functions give their lines (matplotlib's gid).
 SENTENCES = {
     "measured": "Points: measured, bars ± 2 standard errors (so are the ± of slopes).",
-    "sharp": "Thin dashes in a ball's colour, 'sharp': predicted for these very sizes, within "
-    "3\N{NO-BREAK SPACE}%; not a bound.",
-    "limit": "Dots in a ball's colour, 'limit': what larger sizes tend to, so that points may be "
-    "off it; not a bound.",
+    "sharp": "Thin dashes in the colour of points, 'sharp': predicted for these very sizes, "
+    "within 3\N{NO-BREAK SPACE}%; not a bound.",
+    "limit": "Dots in the colour of points, 'limit': what larger sizes tend to, so that points may "
+    "be off it; not a bound.",
     "bound": "Heavy lines: bounds on the mean where valid, on risks twice those on averages.",
     "offset": "Dash-dotted lines in a ball's colour, 'offset bound': a bound on the mean excess of "
     "the squared loss, averaged over samples that are not measured.",
     "lower bound": "Black dots: every method has at least this mean excess for some Z* of the same "
     "rank in the trace ball (oracles that know more of Z* may have less).",
     "smallest": "Black dashes: the smallest bound that is valid there.",
+    "bound by colour": "Heavy lines in colours of points: the smallest bound valid there.",
+    "heat": "Numbers: measured means; darker is larger, on one logarithmic scale for all methods "
+    "and on another one for their ratio. Hatched: not measured.",
     "not valid": "Grey dots with crosses: a bound outside its assumptions, which promises nothing.",
     "refused": "Grey crosses: bounds outside their assumptions, refused.",
     "on its bound": "Lower strip, line at 1: as large as the smallest valid bound.",

@@ -15,13 +15,13 @@ from leml_theory.plots.ticks import label_logs, label_values
 from leml_theory.plots.validity import best_valid, drawn_bounds, is_valid, short_reason
 from leml_theory.sweep.experiments.controls import REFUSALS
 
-_DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0}
+_DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0, "leml": -0.28}
 
 
-def draw_categories(ax: Axes, rows: pd.DataFrame, _panel: Panel, n_tests: int) -> None:
+def draw_categories(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
     """Draw one column per world: measured, predicted, the smallest valid bound, refused bounds."""
-    names = list(dict.fromkeys(rows["series"]))
-    place = rows["series"].map(names.index) + rows["ball"].map(_DODGE)
+    names = rows.attrs.get(panel.axis) or list(dict.fromkeys(rows[panel.axis]))
+    place = rows[panel.axis].map(names.index) + rows["ball"].map(_DODGE)
     rows = rows.assign(place=place.astype(float))
     margin = 0.35 if len(names) == 1 else 0.6
     ax.set(yscale="log", xlim=(-margin, len(names) - 1 + margin))
@@ -34,16 +34,29 @@ def draw_categories(ax: Axes, rows: pd.DataFrame, _panel: Panel, n_tests: int) -
     _draw_refused(ax, rows, names)
     draw_violations(ax, rows, "place", n_tests)
     balls = {LOOKS[ball].name: _DODGE[ball] for ball in rows["ball"].unique()}
-    ticks = balls if len(names) == 1 else _worlds(rows, names)
-    ax.set_xticks(list(ticks.values()), list(ticks))
+    ticks = balls if len(names) == 1 else _worlds(rows, names, panel.axis)
+    texts = [name if "\n" in name else broken(name) for name in ticks]
+    ax.set_xticks(list(ticks.values()), texts)
     ax.grid(visible=False, axis="x")
 
 
-def _worlds(rows: pd.DataFrame, names: list[str]) -> dict[str, float]:
+def broken(name: str) -> str:
+    """Return a name of several words in two lines, so that names beside each other do not meet."""
+    middle = min(
+        (i for i, c in enumerate(name) if c in "- _"),
+        key=lambda i: abs(2 * i - len(name)),
+        default=0,
+    )
+    return (
+        f"{name[: middle + 1].rstrip()}\n{name[middle + 1 :]}" if len(name) > 9 and middle else name
+    )
+
+
+def _worlds(rows: pd.DataFrame, names: list[str], axis: str) -> dict[str, float]:
     """Return the place of every world under its name, with its n where that differs."""
     if not varies(rows, "n"):
         return {name: float(place) for place, name in enumerate(names)}
-    points = [int(rows["n"][rows["series"] == name].iloc[0]) for name in names]
+    points = [int(rows["n"][rows[axis] == name].iloc[0]) for name in names]
     return {
         f"{name}\nn = {n}": float(i) for i, (name, n) in enumerate(zip(names, points, strict=True))
     }

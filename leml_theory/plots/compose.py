@@ -11,10 +11,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.transforms import ScaledTranslation
 
 from leml_theory.plots.captions import caption
 from leml_theory.plots.categories import draw_categories, draw_outlier
 from leml_theory.plots.curves import draw_curves, is_text
+from leml_theory.plots.hues import draw_heat, draw_hues
 from leml_theory.plots.maps import draw_map
 from leml_theory.plots.panel import Panel, setting
 from leml_theory.plots.strips import draw_ratio, draw_slopes
@@ -25,15 +29,42 @@ Entries = dict[str, Any]
 
 # All lengths in inches.  Fixed places rather than a layout engine: half the time, and panels that
 # stay where they are when a legend grows.
-WIDTH = 10.0
 _LEFT, _RIGHT, _TITLE, _MAIN, _GAP, _STRIP, _NAME = 0.82, 0.12, 0.5, 2.75, 0.12, 0.95, 0.52
 _LINE = 0.158  # a line of small text
-_LETTERS = {1: 43, 2: 70, 3: 46}  # of small text that fit in a legend, by number of columns
-_TITLE_LETTERS = {1: 60, 2: 48, 3: 31}
+_LETTERS, _TITLE_LETTERS = 14.0, 9.5  # of small and of larger bold text that fit in an inch
+_ROOMY = 4.5  # inches of axes that need no smaller letters
 _ALONE = 5.9  # width of the axes of a single panel, whose legend stands beside it
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """The size of a picture: laid out in `width` inches, then scaled as a whole to `final`."""
+
+    width: float = 10.0
+    final: float = 10.0
+    columns: int = 3
+    title: bool = True
+    caption: bool = True
+
+    def beside(self, columns: int) -> bool:
+        """Whether the legend stands beside its panel."""
+        return columns == 1 and self.width >= 9
+
+    def letters(self, columns: int) -> int:
+        """Return how many letters fit into a line of a legend."""
+        return int(_LETTERS * (3.1 if self.beside(columns) else self.width / columns))
+
+
+# A column has its caption in the paper; a slide has somebody who speaks.
+STYLES = {
+    "page": Style(),
+    "column": Style(4.0, 3.25, 1, False),
+    "slide": Style(10.0, 13.33, 3, True, False),
+}
 
 _KINDS = {
     "curves": draw_curves, "categories": draw_categories, "outlier": draw_outlier, "map": draw_map,
+    "hues": draw_hues, "heat": draw_heat,
 }  # fmt: skip
 
 
@@ -55,6 +86,8 @@ class Picture:
         Panels beside each other, up to three.
     shared_legend : bool
         Whether entries that all panels have stand once, under the title.
+    shared_scales : bool
+        Whether all panels have the same limits, so that they can be compared by eye.
     """
 
     topic: str
@@ -63,6 +96,7 @@ class Picture:
     remark: str = ""
     columns: int = 2
     shared_legend: bool = False
+    shared_scales: bool = False
 
 
 @dataclass(slots=True)
@@ -87,33 +121,80 @@ class _Place:
         return _LINE * sum(label.count("\n") + 1 for label in self.wrapped)
 
 
-def draw_picture(frame: pd.DataFrame, picture: Picture, title: str, n_tests: int) -> Figure:
-    """Draw all panels of a picture that the frame has rows for."""
+def draw_picture(
+    frame: pd.DataFrame,
+    picture: Picture,
+    title: str,
+    n_tests: int,
+    style: Style = STYLES["page"],
+    *,
+    legend: bool = True,
+) -> Figure:
+    """Draw all panels of a picture that the frame has rows for; an empty title leaves texts out."""
     filled = [(panel, rows) for panel in picture.panels if len(rows := panel.rows(frame))]
-    columns = min(picture.columns, len(filled))
+    columns = min(picture.columns, len(filled), style.columns)
     with picture_style():
-        figure = Figure(figsize=(WIDTH, WIDTH))
-        places = [_draw_place(figure, panel, rows, columns, n_tests) for panel, rows in filled]
+        figure = Figure(figsize=(style.width, style.width))
+        places = [
+            _draw_place(figure, panel, rows, columns, n_tests, style) for panel, rows in filled
+        ]
+        if picture.shared_scales:
+            _share_scales([place.main for place in places], filled[0][0].kind)
+        if not legend:
+            for place in places:
+                place.entries = {}
         shared = _take_shared(places) if picture.shared_legend and len(places) > 1 else {}
-        texts = title, f"{caption(figure.axes)} {picture.remark}".strip()
-        _lay_out(figure, places, columns, texts, shared)
+        footer = (
+            f"{caption(figure.axes)} {picture.remark}".strip() if title and style.caption else ""
+        )
+        _lay_out(figure, places, columns, (title, footer), shared, style)
+        _scale(figure, style.final / style.width)
     return figure
 
 
+def _share_scales(axes: list[Axes], kind: str) -> None:
+    """Give all axes the limits that hold what each of them shows."""
+    if kind == "heat":
+        return
+    for which in ("x", "y"):
+        ends = [getattr(ax, f"get_{which}lim")() for ax in axes]
+        limits = min(low for low, _ in ends), max(high for _, high in ends)
+        for ax in axes:
+            getattr(ax, f"set_{which}lim")(limits)
+            if which == "y":
+                label_logs(ax, "y")
+
+
+def _scale(figure: Figure, factor: float) -> None:
+    """Make a finished picture larger or smaller as a whole, its letters and lines too."""
+    if factor == 1:
+        return
+    figure.set_size_inches(*(factor * figure.get_size_inches()))
+    for text in figure.findobj(Text):
+        text.set_fontsize(factor * float(text.get_fontsize()))
+    for line in figure.findobj(Line2D):
+        line.set(
+            linewidth=factor * line.get_linewidth(),
+            markersize=factor * line.get_markersize(),
+            markeredgewidth=factor * line.get_markeredgewidth(),
+        )
+
+
 def _draw_place(
-    figure: Figure, panel: Panel, rows: pd.DataFrame, columns: int, n_tests: int
+    figure: Figure, panel: Panel, rows: pd.DataFrame, columns: int, n_tests: int, style: Style
 ) -> _Place:
     """Draw one panel and its strip on axes of their own."""
     main = figure.add_axes((0, 0, 1, 1), label=f"{panel.experiment} {panel.series[0]}")
     strip = figure.add_axes((0, 0, 1, 1), sharex=main, label="strip") if panel.strip else None
-    draw_panel(main, rows, panel, n_tests, columns=columns)
+    wide = _ALONE if style.beside(columns) else style.width / columns
+    draw_panel(main, rows, panel, n_tests, width=wide)
     if strip is not None:
         draw = draw_ratio if panel.strip == "ratio" else draw_slopes
         draw(strip, rows, panel.axis)
         strip.set_xlabel(main.get_xlabel())
         main.set_xlabel("")
         main.tick_params(labelbottom=False)
-    return _Place(main, strip, _entries(main), _LETTERS[columns])
+    return _Place(main, strip, _entries(main), style.letters(columns))
 
 
 def _entries(ax: Axes) -> Entries:
@@ -131,16 +212,15 @@ def _rank(handle: Any) -> int:
 
 
 def draw_panel(
-    ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int, *, columns: int = 1
+    ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int, *, width: float = _ALONE
 ) -> None:
     """Draw one panel without strip and legend."""
     _KINDS[panel.kind](ax, rows, panel, n_tests)
     ax.set(xlabel=panel.x_label(rows), ylabel=panel.y_label(rows))
-    if panel.kind != "map":
+    if panel.kind not in ("map", "heat"):
         label_logs(ax, "y")
-    ax.set_title(
-        textwrap.fill(panel.title, _TITLE_LETTERS[columns]), loc="left", pad=15, fontweight="bold"
-    )
+    letters = int(_TITLE_LETTERS * width)
+    ax.set_title(textwrap.fill(panel.title, letters), loc="left", pad=15, fontweight="bold")
     ax.annotate(
         setting(rows, panel.axis),
         (0, 1),
@@ -150,6 +230,39 @@ def draw_panel(
         color="0.35",
         fontsize=8,
     )
+
+
+def add_legend(ax: Axes, width: float) -> None:
+    """Put a legend on axes of the caller's: inside where there is room, else a short one below."""
+    entries = _entries(ax)
+    if width >= _ROOMY:
+        ax.legend(
+            entries.values(), [textwrap.fill(label, int(_LETTERS * width)) for label in entries]
+        )
+        return
+    drawn = {label: handle for label, handle in entries.items() if not is_text(handle)}
+    labels = [_shortened(label, int(0.8 * _LETTERS * width)) for label in drawn]
+    below = ax.transAxes + ScaledTranslation(0, -0.36, ax.figure.dpi_scale_trans)
+    ax.legend(
+        drawn.values(), labels, loc="upper left", bbox_to_anchor=(-0.15, 0), bbox_transform=below,
+        ncols=2, borderaxespad=0, handlelength=1.8, columnspacing=0.8, labelspacing=0.2,
+    )  # fmt: skip
+
+
+def _shortened(label: str, most: int) -> str:
+    """Return a label without what stands in brackets, after a ± or after a comma, if too long."""
+    for separator in (" (", " ±", ","):
+        label = label if len(label) <= most else label.split(separator)[0]
+    return label
+
+
+def shrink_texts(ax: Axes, width: float) -> None:
+    """Make the letters of narrow axes smaller, and break a label that is longer than its axis."""
+    if width >= _ROOMY:
+        return
+    ax.set_ylabel(textwrap.fill(ax.get_ylabel(), 22))
+    for text in ax.findobj(Text):
+        text.set_fontsize(max(5.5, float(text.get_fontsize()) * width / _ROOMY))
 
 
 def _take_shared(places: list[_Place]) -> Entries:
@@ -166,20 +279,29 @@ def _take_shared(places: list[_Place]) -> Entries:
 
 
 def _lay_out(
-    figure: Figure, places: list[_Place], columns: int, texts: tuple[str, str], shared: Entries
+    figure: Figure,
+    places: list[_Place],
+    columns: int,
+    texts: tuple[str, str],
+    shared: Entries,
+    style: Style,
 ) -> None:
     """Place title, panels, legends and caption from top to bottom, as high as they need."""
-    title = "\n".join(textwrap.fill(line, 92) for line in texts[0].split("\n"))
-    footer = textwrap.fill(texts[1], 150)
-    lines = math.ceil(len(shared) / 4)  # of the shared legend, four entries in each
-    head = 0.12 + 0.23 * (title.count("\n") + 1) + (0.1 + 0.2 * lines if shared else 0.0)
-    foot = 0.16 + 0.15 * (footer.count("\n") + 1)
+    width = style.width
+    title = "\n".join(textwrap.fill(line, int(9.2 * width)) for line in texts[0].split("\n"))
+    footer = textwrap.fill(texts[1], int(15 * width))
+    # entries of the shared legend beside each other: four, or as many as fit
+    lines = math.ceil(len(shared) / max(1, round(0.4 * width)))
+    head = 0.12 + (0.23 * (title.count("\n") + 1) if title else 0.0)
+    head += 0.1 + 0.2 * lines if shared else 0.0
+    foot = 0.16 + 0.15 * (footer.count("\n") + 1) if footer else 0.0
     bands = [places[i : i + columns] for i in range(0, len(places), columns)]
-    heights = [_band_height(band, columns) for band in bands]
+    heights = [_band_height(band, style.beside(columns)) for band in bands]
     total = head + sum(heights) + foot
-    figure.set_size_inches(WIDTH, total)
-    figure.text(0.012, 1 - 0.1 / total, title, va="top", fontsize=12.5, fontweight="bold")
-    figure.text(0.012, 0.08 / total, footer, va="bottom", fontsize=8, color="0.25")
+    figure.set_size_inches(width, total)
+    if title:
+        figure.text(0.012, 1 - 0.1 / total, title, va="top", fontsize=12.5, fontweight="bold")
+        figure.text(0.012, 0.08 / total, footer, va="bottom", fontsize=8, color="0.25")
     if shared:
         anchor = (0.012, 1 - (head - 0.1 - 0.2 * lines) / total)
         figure.legend(
@@ -191,34 +313,36 @@ def _lay_out(
     for band, height in zip(bands, heights, strict=True):
         for column, place in enumerate(band):
             below = top - max(place.title_height for place in band)
-            _set_place(place, (column * WIDTH / columns, below), columns, total)
+            _set_place(place, (column * width / columns, below), columns, total, style)
         top -= height
 
 
-def _band_height(band: list[_Place], columns: int) -> float:
+def _band_height(band: list[_Place], beside: bool) -> float:
     """Return the height of a row of panels with their legends."""
     strip = _GAP + _STRIP if any(place.strip for place in band) else 0.0
     axes = max(place.title_height for place in band) + _MAIN + strip + _NAME
     legend = max(place.legend_height for place in band)
-    return (axes + legend if columns > 1 else max(axes, legend)) + 0.15
+    return (max(axes, legend) if beside else axes + legend) + 0.15
 
 
-def _set_place(place: _Place, corner: tuple[float, float], columns: int, total: float) -> None:
+def _set_place(
+    place: _Place, corner: tuple[float, float], columns: int, total: float, style: Style
+) -> None:
     """Move one panel to its place, its upper left corner in inches, and its legend under it."""
-    left, top = corner
-    wide = (_ALONE if columns == 1 else WIDTH / columns - _LEFT - _RIGHT) / WIDTH
-    x, bottom = (left + _LEFT) / WIDTH, top - _MAIN
+    (left, top), beside, width = corner, style.beside(columns), style.width
+    wide = (_ALONE if beside else width / columns - _LEFT - _RIGHT) / width
+    x, bottom = (left + _LEFT) / width, top - _MAIN
     place.main.set_position((x, bottom / total, wide, _MAIN / total))
     if place.strip is not None:
         bottom -= _GAP + _STRIP
         place.strip.set_position((x, bottom / total, wide, _STRIP / total))
-    anchor = (left + 0.12, bottom - _NAME) if columns > 1 else (_LEFT + _ALONE + 0.2, top)
+    anchor = (_LEFT + _ALONE + 0.2, top) if beside else (left + 0.12, bottom - _NAME)
     if place.entries:
         place.main.legend(
             place.entries.values(),
             place.wrapped,
             loc="upper left",
-            bbox_to_anchor=(anchor[0] / WIDTH, anchor[1] / total),
+            bbox_to_anchor=(anchor[0] / width, anchor[1] / total),
             bbox_transform=place.main.figure.transFigure,
             borderaxespad=0,
             labelspacing=0.25,

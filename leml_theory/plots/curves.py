@@ -82,7 +82,7 @@ def draw_measured(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
             elinewidth=1.2,
             capsize=2.5,
             zorder=4,
-            label=f"{look.name}{_slope_text(points, panel) or f' {look.noun}, measured'}",
+            label=f"{look.name}{slope_text(points, panel) or f' {look.noun}, measured'}",
         )
         drawn.lines[0].set_gid("measured")
         if predicted:
@@ -118,7 +118,7 @@ def draw_prediction(ax: Axes, x: Array, points: pd.DataFrame, colour: str) -> No
         )
 
 
-def _slope_text(points: pd.DataFrame, panel: Panel) -> str:
+def slope_text(points: pd.DataFrame, panel: Panel) -> str:
     """Return the fitted slope of one ball, and the slope of its prediction on the same grid."""
     points = points[(points[panel.axis] >= panel.fit_from) & (points["stderr"] > 0)]
     if not panel.fitted or points[panel.axis].nunique() < 2:

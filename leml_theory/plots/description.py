@@ -25,12 +25,15 @@ class LineDescription:
     x, y : float array of shape (n_points,)
     mark : str
         What kind of mark it is on our own pictures, by which captions know it; else empty.
+    style : str
+        Dashes and marker, what tells curves apart without colours; empty for a cloud of points.
     """
 
     label: str
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     mark: str = ""
+    style: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ def describe_axes(axes: Axes | AxesDescription) -> AxesDescription:
 
     Examples
     --------
+    >>> from leml_theory.plots import describe_axes
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
     >>> _ = ax.loglog([1, 10], [1.0, 0.1], label="measured")
@@ -131,6 +135,7 @@ def _lines(axes: Axes) -> tuple[LineDescription, ...]:
             _numbers(line.get_xdata(orig=False)),
             _numbers(line.get_ydata(orig=False)),
             str(line.get_gid() or ""),
+            f"{line.get_linestyle()} {line.get_marker()}",
         )
         for line in axes.get_lines()
     )

@@ -22,6 +22,12 @@ AXIS_NAMES = {
     "radius": "radius of the ball",
 }
 _OTHER_NAMES = {
+    "rank": "rank k of LEML",
+    "law": "law of the features",
+    "labels": "label model",
+    "loss": "loss",
+    "skew": "pattern of labels seen",
+    "ball": "method",
     "series": "",
     "predicted": "predicted excess risk (loss units)",
     "delta": "allowed probability of failure δ",
@@ -31,6 +37,12 @@ LAW_NAMES = {
     "rademacher": "Rademacher x",
     "rank-one": "rank-one x",
 }
+
+
+def axis_name(column: str) -> str:
+    """Return the name of a column as an axis has it."""
+    return {**AXIS_NAMES, **_OTHER_NAMES}.get(column, column)
+
 
 Curve = Callable[[pd.DataFrame], "pd.Series[float]"]
 
@@ -115,6 +127,8 @@ class Panel:
         in n and the axis, with the measured places of `also` on it.
     against, also : str
         For a map: which method the trace ball is compared with, and the second experiment.
+    hue : str
+        Column that colours tell apart; the second axis of a 'heat' map.
     """
 
     experiment: str
@@ -133,6 +147,7 @@ class Panel:
     kind: str = "curves"
     against: str = ""
     also: str = ""
+    hue: str = "ball"
 
     def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the panel, sorted along the axis, each point of a ball once."""
@@ -141,8 +156,8 @@ class Panel:
         if self.kind == "map":
             return rows
         rows = rows[rows["quantity"] == self.quantity]
-        rows = rows.drop_duplicates(["ball", self.axis])
-        if self.kind != "categories":
+        rows = rows.drop_duplicates(["ball", self.axis, self.hue])
+        if pd.api.types.is_numeric_dtype(rows[self.axis]):
             rows = rows.sort_values(self.axis, kind="stable")
         return _times_root_n(rows) if self.times_root_n else rows
 
@@ -152,7 +167,7 @@ class Panel:
             return AXIS_NAMES["n"]
         if self.axis == "L" and varies(rows, "L") and (rows["L"] == rows["d"]).all():
             return "number of labels L (= features d)"
-        return {**AXIS_NAMES, **_OTHER_NAMES}[self.axis]
+        return axis_name(self.axis)
 
     def y_label(self, rows: pd.DataFrame) -> str:
         """Return the name of the vertical axis with its unit."""
@@ -160,6 +175,8 @@ class Panel:
             return "excess risk ÷ promised excess risk"
         if self.kind == "map":
             return "share of labels observed" if self.axis == "s" else AXIS_NAMES[self.axis]
+        if self.kind == "heat":
+            return axis_name(self.hue)
         name = "Rademacher average" if self.quantity.startswith("rade") else self.quantity
         units = ["" if name == "Rademacher average" else "loss units", _radius(rows)]
         unit = ", ".join(filter(None, units))
@@ -180,6 +197,8 @@ def _radius(rows: pd.DataFrame) -> str:
     if factors.size == 1:
         return f"radius {factors[0]:g}|Z*|".replace(" 1|", " |")
     radii = rows.loc[rows["ball"] != "pooled", "radius"]
+    if factors.size > 1 or radii.empty:
+        return ""
     if radii.unique().size == 1:
         return f"radius {radii.iloc[0]:g}"
     if np.allclose(radii**2, rows.loc[radii.index, "L"]):
@@ -193,6 +212,9 @@ def setting(rows: pd.DataFrame, axis: str) -> str:
     fixed = {name: int(found[0]) for name, found in sizes.items() if found.size == 1}
     if "d" in fixed and fixed.get("d") == fixed.get("L"):
         fixed = {"d = L": fixed["d"], **{k: v for k, v in fixed.items() if k == "n"}}
+    ranks = set(rows.loc[rows["ball"] == "leml", "rank"]) if "rank" in rows else set()
+    if len(ranks) == 1 and axis != "rank":
+        fixed["k"] = int(ranks.pop())
     laws = rows["law"].unique()
     words = [LAW_NAMES.get(str(law), str(law)) for law in laws] if laws.size == 1 else []
     return ", ".join([*words, *(f"{name} = {_count(value)}" for name, value in fixed.items())])

@@ -8,7 +8,14 @@ from matplotlib.figure import Figure
 
 from argument_checks import one_of
 from leml_theory.plots.catalogue import PICTURES, RISK_AGAINST_LABELS, RISK_AGAINST_N
-from leml_theory.plots.compose import Picture, draw_panel, draw_picture
+from leml_theory.plots.compose import (
+    STYLES,
+    Picture,
+    add_legend,
+    draw_panel,
+    draw_picture,
+    shrink_texts,
+)
 from leml_theory.plots.panel import AXIS_NAMES, Panel, regimes, varies
 from leml_theory.plots.style import picture_style
 from leml_theory.plots.titles import derived_title, judged
@@ -27,7 +34,14 @@ _NEEDED = [
 ]  # fmt: skip
 
 
-def plot_experiment(frame: pd.DataFrame, experiment: str) -> Figure:
+def plot_experiment(
+    frame: pd.DataFrame,
+    experiment: str,
+    *,
+    style: str = "page",
+    title: bool = True,
+    legend: bool = True,
+) -> Figure:
     """Draw the picture of one experiment, with a panel for every series.
 
     Measured values with error bars stand beside the prediction, sharp or a limit, and the bounds; a
@@ -38,7 +52,11 @@ def plot_experiment(frame: pd.DataFrame, experiment: str) -> Figure:
     frame : DataFrame
         The results frame, from `results_frame` or read from results.csv.
     experiment : str
-        'X1' to 'X13', 'grid' for a grid from the command line, or an experiment of your own.
+        'X1' to 'X14', 'grid' for a grid from the command line, or an experiment of your own.
+    style : {'page', 'column', 'slide'}
+        Size of the picture: ten inches, one column of a paper (3.25 inches), or a slide.
+    title, legend : bool
+        Whether to write them, a title with its caption; a paper has a caption of its own.
 
     Returns
     -------
@@ -46,44 +64,58 @@ def plot_experiment(frame: pd.DataFrame, experiment: str) -> Figure:
         Of matplotlib, tied to no window; `save_figure` writes it.
     """
     one_of(experiment, "experiment", [*PICTURES, GRID, *EXPERIMENTS, *set(frame["experiment"])])
-    _check(frame, [experiment])
-    return _draw(frame, _picture(frame, experiment))
+    check_frame(frame, [experiment])
+    if experiment == GRID:
+        from leml_theory.plots.grids import plot_grid
+
+        return plot_grid(frame, style=style, title=title, legend=legend)
+    return draw(frame, _picture(frame, experiment), style=style, title=title, legend=legend)
 
 
-def plot_risk_against_n(frame: pd.DataFrame) -> Figure:
+def plot_risk_against_n(frame: pd.DataFrame, *, style: str = "page") -> Figure:
     """Draw measured risks of both minimisers against n beside the bounds.
 
     Parameters
     ----------
     frame : DataFrame
         A results frame with rows of X5 (excess risks) and X2 (averages).
+    style : {'page', 'column', 'slide'}
+        Size of the picture.
 
     Notes
     -----
     Paper: Theorem 3, Theorem 4, Theorem 6 and Appendix C.
     """
-    _check(frame, ["X2", "X5"])
-    return _draw(frame, RISK_AGAINST_N)
+    check_frame(frame, ["X2", "X5"])
+    return draw(frame, RISK_AGAINST_N, style=style)
 
 
-def plot_risk_against_labels(frame: pd.DataFrame) -> Figure:
+def plot_risk_against_labels(frame: pd.DataFrame, *, style: str = "page") -> Figure:
     """Draw measured risks of both minimisers against the number of labels beside the bounds.
 
     Parameters
     ----------
     frame : DataFrame
         A results frame with rows of X5 (excess risks) and X2 (averages).
+    style : {'page', 'column', 'slide'}
+        Size of the picture.
 
     Notes
     -----
     Paper: Theorem 3, Theorem 4, Theorem 6 and Appendix C.
     """
-    _check(frame, ["X2", "X5"])
-    return _draw(frame, RISK_AGAINST_LABELS)
+    check_frame(frame, ["X2", "X5"])
+    return draw(frame, RISK_AGAINST_LABELS, style=style)
 
 
 def plot_series(
-    frame: pd.DataFrame, experiment: str, series: str, *, ax: Axes | None = None
+    frame: pd.DataFrame,
+    experiment: str,
+    series: str,
+    *,
+    ax: Axes | None = None,
+    title: bool = True,
+    legend: bool = True,
 ) -> Axes:
     """Draw one series of an experiment on axes of the caller's.
 
@@ -94,21 +126,29 @@ def plot_series(
     experiment, series : str
         As in the columns of the frame.
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Where to draw; by default on a new figure.  On narrow axes letters are smaller and the
+        legend shorter, so that `tight_layout` leaves room for the curves.
+    title, legend : bool
+        Whether to write them.
     """
-    _check(frame, [experiment])
+    check_frame(frame, [experiment])
     picture = _picture(frame, experiment)
     known = {name: panel for panel in picture.panels for name in panel.series}
     one_of(series, "series", list(known))
     panel = known[series]
     with picture_style():
         target = Figure().add_subplot() if ax is None else ax
-        draw_panel(target, panel.rows(frame), panel, max(1, comparisons(frame)))
-        target.legend()
+        width = target.get_window_extent().width / target.figure.get_dpi()
+        draw_panel(target, panel.rows(frame), panel, max(1, comparisons(frame)), width=width)
+        if not title:
+            target.set_title("", loc="left")
+        if legend:
+            add_legend(target, width)
+        shrink_texts(target, width)
     return target
 
 
-def _check(frame: pd.DataFrame, needed: list[str]) -> None:
+def check_frame(frame: pd.DataFrame, needed: list[str]) -> None:
     """Raise an error when the frame is no results frame, or holds no row of what is needed."""
     missing = [name for name in _NEEDED if name not in frame.columns]
     if missing:
@@ -126,14 +166,23 @@ def _check(frame: pd.DataFrame, needed: list[str]) -> None:
         )
 
 
-def _draw(frame: pd.DataFrame, picture: Picture) -> Figure:
+def draw(
+    frame: pd.DataFrame,
+    picture: Picture,
+    *,
+    style: str = "page",
+    title: bool = True,
+    legend: bool = True,
+) -> Figure:
     """Draw a picture under the title that follows from this run."""
+    size = STYLES[one_of(style, "style", STYLES)]
     n_tests = max(1, comparisons(frame))
     ids = dict.fromkeys(panel.experiment for panel in picture.panels)
-    title = derived_title(picture.topic, *judged(frame, ids), picture.told)
+    text = derived_title(picture.topic, *judged(frame, ids), picture.told)
     if above(frame[frame["experiment"].isin(ids)], n_tests).any():
-        title = f"A VALID BOUND IS EXCEEDED: {title}"
-    return draw_picture(frame, picture, title, n_tests)
+        text = f"A VALID BOUND IS EXCEEDED: {text}"
+    shown = text if title and size.title else ""
+    return draw_picture(frame, picture, shown, n_tests, size, legend=legend)
 
 
 def _picture(frame: pd.DataFrame, experiment: str) -> Picture:

@@ -31,6 +31,7 @@ _SETTINGS: Any = {  # keys are literals to mypy, newer with every matplotlib
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "legend.fontsize": 8,
+    "pdf.fonttype": 42,  # letters that stay letters: publishers ask for it
     "svg.hashsalt": "leml-theory",  # the same picture gives the same bytes
 }
 
@@ -91,7 +92,7 @@ def picture_style() -> Iterator[None]:
 
 
 def save_figure(figure: Figure, folder: str | Path, name: str) -> list[Path]:
-    """Write a picture as PNG and SVG, the same bytes for the same picture.
+    """Write a picture as PNG, SVG and PDF, the same bytes for the same picture.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def save_figure(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     Returns
     -------
     list of Path
-        The files written: `name`.png and `name`.svg.
+        The files written: `name`.png, `name`.svg and `name`.pdf.
     """
     if not name or Path(name).name != name:
         raise ValueError(f"`name` must be a file name without folders, got {name!r}.")
@@ -114,6 +115,7 @@ def save_figure(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     return [
         _write(figure, target / f"{name}.png", {"Software": None}),
         _write(figure, target / f"{name}.svg", {"Date": None}),
+        _write(figure, target / f"{name}.pdf", {"CreationDate": None}),
     ]
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from leml_theory.bounds import FailedAssumption, failures_from_json, shown_bounds
 from leml_theory.plots.ticks import number
 from leml_theory.sweep.frame import bounds_in, is_deterministic
-from leml_theory.sweep.rates import exceeds, family_t
+from leml_theory.sweep.rates import exceeds, family_t, looks
 
 
 def is_valid(rows: pd.DataFrame, bound: str) -> NDArray[np.bool_]:
@@ -75,11 +75,12 @@ def above(rows: pd.DataFrame, n_tests: int) -> NDArray[np.bool_]:
     """Return which measured means violate the smallest valid bound, among `n_tests` comparisons."""
     errors, draws = rows["stderr"].fillna(0.0), rows["draws"].astype(int)
     sure = [is_deterministic(row) for _, row in rows.iterrows()]
-    cells = zip(rows["value"], errors, best_valid(rows), draws, sure, strict=True)
+    tests = [n_tests * looks(row) for _, row in rows.iterrows()]
+    cells = zip(rows["value"], errors, best_valid(rows), draws, sure, tests, strict=True)
     return np.array(
         [
-            b == b and exceeds(v, s, b, family_t(n_tests, k), deterministic=same)
-            for v, s, b, k, same in cells
+            b == b and exceeds(v, s, b, family_t(m, k), deterministic=same)
+            for v, s, b, k, same, m in cells
         ],
         dtype=bool,
     )

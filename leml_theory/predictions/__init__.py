@@ -4,6 +4,7 @@
 loss, by the auxiliary problem of `fitted`.
 """
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.predictions.averages import (
     TRACY_WIDOM_MEAN,
     TRACY_WIDOM_VARIANCE,
@@ -39,3 +40,5 @@ __all__ = [
     "worst_frobenius_excess",
     "worst_trace_excess",
 ]
+
+errors_name_arguments(globals())

@@ -1,5 +1,6 @@
 """Population risks of a matrix, and their minimum over a ball."""
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.risk.exact import ExactRisk, exact_risk
 from leml_theory.risk.population import (
     cross_moments,
@@ -25,3 +26,5 @@ __all__ = [
     "prediction_scales",
     "second_moments",
 ]
+
+errors_name_arguments(globals())

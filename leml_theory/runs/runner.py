@@ -1,32 +1,26 @@
-"""The runner: measures the cells that a store does not hold yet, in one process or in several.
+"""The runner: measures the cells that a store does not hold yet, in one process or in many.
 
-Results do not depend on the number of processes: a cell's random numbers come from its own key,
-and linear algebra always runs on one thread.
+Results do not depend on where the processes are nor on their number: a cell's random numbers come
+from its own key, and linear algebra always runs on one thread.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import os
-import shutil
-import signal
-import sys
 import threading
 import time
 import traceback
-import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from argument_checks import positive_integer
 from leml_solver import limit_threads
 from leml_theory.runs.cells import Cell
+from leml_theory.runs.cluster import ClusterError, connected, memory_limit
+from leml_theory.runs.progress import progress_shown
+from leml_theory.runs.provenance import Source, source_of
 from leml_theory.runs.store import (
     ELSEWHERE,
     Manifest,
@@ -36,19 +30,17 @@ from leml_theory.runs.store import (
     StoreError,
     checked_records,
 )
+from leml_theory.runs.workers import Here, Killed, Pool, Workers, one_thread_libraries
 
 __all__ = ["Failure", "Measure", "RunError", "execute"]
 
 Measure = Callable[[Cell], Sequence[Mapping[str, Any]]]
 
 _SHOWN_FAILURES = 3
-_BATCH_SECONDS = 1.0  # Handing over a batch costs about a millisecond.
+_BATCH_SECONDS = 0.5  # Handing over a batch costs about a millisecond, on a cluster some more.
 _BATCH_CELLS = 256
-_ONE_THREAD = dict.fromkeys(
-    ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1"
-)
-# Of workers only: a process in which numba has started its threads may not change the variable.
-_WORKER_ENVIRONMENT = {"NUMBA_NUM_THREADS": "1"}
+_MOST_DEATHS = 16  # batches in a row that killed their process
+_ONE_BATCH = threading.Lock()  # Workers of a cluster may have several threads.
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +57,7 @@ class RunError(RuntimeError):
     Attributes
     ----------
     failures : tuple of Failure
-        The cells that raised; empty when a worker process died instead.
+        The cells that raised or killed their process; empty when the run could not go on.
     """
 
     def __init__(self, message: str, failures: tuple[Failure, ...] = ()) -> None:
@@ -74,7 +66,14 @@ class RunError(RuntimeError):
 
 
 def execute(
-    cells: Iterable[Cell], store: Store, *, jobs: int, measure: Measure, progress: bool = True
+    cells: Iterable[Cell],
+    store: Store,
+    *,
+    jobs: int,
+    measure: Measure,
+    progress: bool = True,
+    cluster: str | None = None,
+    recompute: bool = False,
 ) -> int:
     """Measure the cells that are not in the store, and return how many those were.
 
@@ -83,7 +82,7 @@ def execute(
     cells : iterable of Cell
         The grid that the store was made for. A cell named twice is measured once.
     store : Store
-        Takes each result as soon as it is there: a run killed at any moment goes on from it.
+        Takes the results every half second: a run killed at any moment goes on from it.
     jobs : int
         Number of worker processes; 1 measures in this process.
     measure : callable
@@ -91,23 +90,38 @@ def execute(
         too), texts, truth values or None.
     progress : bool
         Show on standard error how far the run is, and the time left.
+    cluster : str or None
+        Measure on a Dask cluster instead: the address of a scheduler, the name of a scheduler file
+        (.json), or `local:N` for N worker processes of this machine.
+    recompute : bool
+        Measure results of other code again, which are refused otherwise.
 
     Raises
     ------
     RunError
-        If cells raised, once all others are done; or if a worker process died.
+        If cells raised or killed their process, once all others are done; or if workers cannot
+        measure: they die whatever they do, have other code, or their scheduler is gone.
     StoreError
-        If the store is damaged, in use by another run, or cannot take a result.
+        If the store is damaged, in use by another run, of other code, or cannot take a result.
     KeyboardInterrupt
         If the user interrupts; its message says what is stored.
     """
     jobs = positive_integer(jobs, "jobs")
     grid = {cell.key: cell for cell in cells}
     _check_grid(grid, store)
+    here = source_of(measure)
     with store.lock():
+        if recompute:
+            store.forget_other_code(here.code)
         pending = _pending(grid, store)
-        with _stop_explained(store), _progress_shown(len(grid), len(pending), progress) as advance:
-            failures = _measure_all(pending, store, jobs, measure, advance)
+        store.check_code(here.code)
+        with (
+            _stop_explained(store),
+            progress_shown(len(grid), len(pending), progress) as advance,
+            one_thread_libraries(),
+            _workers(min(jobs, len(pending)), cluster if pending else None) as workers,
+        ):
+            failures = _measure_all(pending, store, workers, _Work(measure, here), advance)
     if failures:
         raise RunError(_failure_text(failures, len(grid)), tuple(failures))
     return len(pending)
@@ -142,11 +156,8 @@ def _stop_explained(store: Store) -> Iterator[None]:
         raise KeyboardInterrupt(f"Interrupted. {_safe(store)}") from None
     except StoreError as error:
         raise StoreError(f"{error} {_safe(store)}") from error
-    except BrokenProcessPool as error:
-        reason = str(error).partition("\n")[0]
-        raise RunError(
-            f"A worker process died. {reason} If memory is short, use fewer jobs. {_safe(store)}"
-        ) from error
+    except ClusterError as error:
+        raise RunError(f"{error} {_safe(store)}") from error
 
 
 def _safe(store: Store) -> str:
@@ -169,219 +180,182 @@ def _failure_text(failures: Sequence[Failure], total: int) -> str:
     )
 
 
+@contextlib.contextmanager
+def _workers(jobs: int, cluster: str | None) -> Iterator[Workers]:
+    """Return this process, a pool of processes, or a cluster; all are left at the end."""
+    if cluster is not None:
+        with connected(cluster) as remote:
+            yield remote
+    elif jobs > 1:
+        with Pool(jobs) as pool:
+            yield pool
+    else:
+        yield Here()
+
+
 def _measure_all(
     pending: Sequence[Cell],
     store: Store,
-    jobs: int,
-    measure: Measure,
+    workers: Workers,
+    work: _Work,
     advance: Callable[[int], object],
 ) -> list[Failure]:
     """Measure the cells, tell `advance` how many are finished, and return those that failed."""
     failures: list[Failure] = []
-    workers, shards = min(jobs, len(pending)), store.shards.absolute()
-    run = _in_this_process if workers <= 1 else functools.partial(_in_processes, workers)
-    with _one_thread_libraries(), contextlib.closing(run(pending, shards, measure)) as batches:
-        for batch in batches:
+    with contextlib.closing(Shard(store.shards.absolute())) as shard:
+        for batch in _batches(_Queue(deque(pending)), workers, work):
+            shard.extend(batch.results, batch.source)
             failures += batch.failures
-            advance(batch.measured + len(batch.failures))
+            advance(len(batch.results) + len(batch.failures))
     return failures
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What became of a list of cells: measured, failed, or handed back because time ran out."""
+    """What became of some cells: measured, failed, or handed back because time ran out."""
 
-    measured: int
-    failures: list[Failure]
-    left: Sequence[Cell]
-
-
-def _in_this_process(
-    pending: Sequence[Cell], shards: Path, measure: Measure
-) -> Generator[_Batch, None, None]:
-    """Measure the cells here, a batch at a time."""
-    with contextlib.closing(Shard(shards)) as shard:
-        while pending:
-            batch = _measure_batch(pending, shard, measure)
-            pending = batch.left
-            yield batch
+    results: list[Result] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    left: Sequence[Cell] = ()
+    source: Source | None = None
 
 
-def _in_processes(
-    workers: int, pending: Sequence[Cell], shards: Path, measure: Measure
-) -> Generator[_Batch, None, None]:
-    """Measure the cells in worker processes, a batch at a time; all are gone at the end."""
-    queue = deque(pending)
-    running: set[Future[_Batch]] = set()
-    with _pool(workers) as submit:
-        while queue or running:
-            while queue and len(running) < workers:
-                running.add(submit(_work, _take(queue, workers), shards, measure))
-            finished, running = wait(running, return_when=FIRST_COMPLETED)
-            for batch in [future.result() for future in finished]:
-                queue.extend(batch.left)
-                yield batch
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Cells that one process measures, and how often the process of these cells has died."""
+
+    cells: Sequence[Cell]
+    deaths: int = 0
 
 
-def _take(queue: deque[Cell], workers: int) -> list[Cell]:
-    """Take a share of the queue that leaves enough for the others until the end."""
-    size = max(1, min(_BATCH_CELLS, len(queue) // (2 * workers)))
-    return [queue.popleft() for _ in range(size)]
+@dataclass(slots=True)
+class _Queue:
+    """Cells to measure: in batches; one by one if that killed a process; at last quite alone.
+
+    A process that dies takes with it batches that only waited for it, so that a cell is blamed only
+    if no other one was there.
+    """
+
+    cells: deque[Cell]
+    suspects: deque[Cell] = field(default_factory=deque)
+    accused: deque[Cell] = field(default_factory=deque)
+
+    def take(self, workers: int, running: int) -> _Task | None:
+        """Take a share that leaves enough for the others until the end, None if there is none."""
+        if self.cells:
+            size = max(1, min(_BATCH_CELLS, len(self.cells) // (2 * workers)))
+            return _Task([self.cells.popleft() for _ in range(size)])
+        if self.suspects:
+            return _Task([self.suspects.popleft()], 1)
+        if self.accused and not running:
+            return _Task([self.accused.popleft()], 2)
+        return None
+
+    def put_back(self, task: _Task, reason: Killed) -> _Batch:
+        """Take back cells whose process died, or report the one that was alone there."""
+        if task.deaths < 2:
+            (self.suspects, self.accused)[task.deaths].extend(task.cells)
+            return _Batch()
+        text = f"This cell ends the process that measures it, alone too: {reason}."
+        return _Batch(failures=[Failure(cell, text) for cell in task.cells])
 
 
-@contextlib.contextmanager
-def _pool(workers: int) -> Iterator[Callable[..., Future[_Batch]]]:
-    """Start worker processes; end them gently, or at once when something has gone wrong."""
-    from loky import ProcessPoolExecutor  # Takes 0.3 s, which one job need not spend.
-
-    pool = ProcessPoolExecutor(
-        workers, initializer=_start_worker, initargs=(os.getpid(),), env=_WORKER_ENVIRONMENT
-    )
-    try:
-        with _interrupts_ignored():
-            pool.submit(os.getpid)  # The first task, whatever it is, starts the processes.
-        yield pool.submit
-    except BaseException:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Without `pgrep` it warns, and kills all the same.
-            pool.shutdown(kill_workers=True)
-        raise
-    pool.shutdown()
-
-
-@contextlib.contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for the milliseconds in which workers start; they inherit that for good."""
-    if threading.current_thread() is not threading.main_thread():  # Only that one may say so.
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+def _batches(queue: _Queue, workers: Workers, work: _Work) -> Iterator[_Batch]:
+    """Hand out the cells, and yield what became of them."""
+    running: dict[int, _Task] = {}
+    submitted = deaths = 0
+    while True:
+        count = workers.count
+        while len(running) < count * (1 + workers.waiting):
+            if (task := queue.take(count, len(running))) is None:
+                break
+            running[submitted] = task
+            workers.submit(submitted, work, task.cells, task.deaths == 2)
+            submitted += 1
+        if not running:
+            return
+        name, outcome = workers.finished()
+        task = running.pop(name)
+        if isinstance(outcome, Killed):
+            deaths = _counted(deaths + 1, outcome)
+            yield queue.put_back(task, outcome)
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            deaths = 0
+            queue.cells.extend(outcome.left)
+            yield outcome
 
 
-def _start_worker(parent: int) -> None:
-    """Make this process end soon after its parent, even if the parent was killed."""
-    threading.Thread(target=_exit_after, args=(parent,), daemon=True).start()
+def _counted(deaths: int, reason: Killed) -> int:
+    """Return the number of deaths in a row, or raise if there are too many to go on."""
+    if deaths >= _MOST_DEATHS:
+        raise ClusterError(
+            f"Worker processes die whatever they measure, {deaths} times in a row: {reason}. "
+            "If memory is short, use fewer of them."
+        )
+    return deaths
 
 
-def _exit_after(parent: int) -> None:
-    """End this process once its parent is no longer the one it started with."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a worker does with the cells of a batch."""
 
+    measure: Measure
+    client: Source
 
-def _work(cells: Sequence[Cell], shards: Path, measure: Measure) -> _Batch:
-    """Measure a batch of cells in a worker."""
-    return _measure_batch(cells, _shard_of_this_process(shards), measure)
+    def __call__(self, cells: Sequence[Cell], alone: bool) -> _Batch:
+        """Measure for about half a second and hand back those cells that were not begun."""
+        source = source_of(self.measure)
+        if said := source.differences(self.client):
+            raise ClusterError(
+                f"The worker on {source.host} has not the code of this client: {'; '.join(said)}. "
+                "Install the same version, with the same files, everywhere."
+            )
+        with _ONE_BATCH, limit_threads(1), _memory_limited(alone):
+            return self._batch(cells, source)
 
-
-@functools.cache
-def _shard_of_this_process(shards: Path) -> Shard:
-    """Return the file that this worker appends to, the same for all batches."""
-    return Shard(shards)
-
-
-def _measure_batch(cells: Sequence[Cell], shard: Shard, measure: Measure) -> _Batch:
-    """Measure cells for about a second, storing each, and hand back those not begun."""
-    begun, failures = 0, []
-    stop = time.monotonic() + _BATCH_SECONDS
-    with limit_threads(1):
+    def _batch(self, cells: Sequence[Cell], source: Source) -> _Batch:
+        results: list[Result] = []
+        failures: list[Failure] = []
+        begun = 0
+        stop = time.monotonic() + _BATCH_SECONDS
         for begun, cell in enumerate(cells, start=1):  # noqa: B007 - the count is the result
-            failures += _measure_cell(cell, shard, measure)
+            outcome = self._measured(cell, source.id)
+            if isinstance(outcome, Result):
+                results.append(outcome)
+            else:
+                failures.append(outcome)
             if time.monotonic() >= stop:
                 break
-    return _Batch(begun - len(failures), failures, cells[begun:])
+        return _Batch(results, failures, cells[begun:], source)
 
-
-def _measure_cell(cell: Cell, shard: Shard, measure: Measure) -> list[Failure]:
-    """Measure and store one cell; return its failure, if any."""
-    start = time.perf_counter()
-    try:
-        records = checked_records(measure(cell))
-    except Exception:
-        return [Failure(cell, traceback.format_exc())]
-    shard.append(Result(cell.key, records, time.perf_counter() - start))
-    return []
+    def _measured(self, cell: Cell, source: str) -> Result | Failure:
+        """Measure one cell; return its result or its failure."""
+        start = time.perf_counter()
+        try:
+            records = checked_records(self.measure(cell))
+        except MemoryError:
+            limit = memory_limit()
+            said = f"It needs more than the {limit / 2**20:.0f} MiB of its worker." if limit else ""
+            return Failure(cell, traceback.format_exc() + said)
+        except Exception:
+            return Failure(cell, traceback.format_exc())
+        return Result(cell.key, records, time.perf_counter() - start, source)
 
 
 @contextlib.contextmanager
-def _one_thread_libraries() -> Iterator[None]:
-    """Make libraries that are loaded inside, here or in a worker, start with one thread."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(_ONE_THREAD)
+def _memory_limited(wanted: bool) -> Iterator[None]:
+    """Let a worker of a cluster that would be killed for its memory raise MemoryError instead."""
+    limit = memory_limit() if wanted else None
+    if limit is None:
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
-
-
-class _Progress(Protocol):
-    """What shows how far a run is."""
-
-    def update(self, count: int) -> Any:
-        """Note that `count` more cells are finished."""
-
-    def close(self) -> None:
-        """Show nothing more."""
-
-
-@contextlib.contextmanager
-def _progress_shown(total: int, pending: int, shown: bool) -> Iterator[Callable[[int], object]]:
-    """Show a bar on a terminal, a few lines elsewhere, nothing when there is nothing to do."""
-    if not shown or not pending:
-        yield _ignore
-        return
-    bar = _bar(total, pending) if sys.stderr.isatty() else _Lines(total, pending)
-    with contextlib.closing(bar):
-        yield bar.update
-
-
-def _ignore(_count: int) -> None:
-    """Show nothing."""
-
-
-def _bar(total: int, pending: int) -> _Progress:
-    """Return a bar that shows how many cells are done."""
-    from tqdm import tqdm
-
-    # A terminal that says it has no columns (some containers) would show nothing: hence the sizes.
-    # smoothing=0: cells differ in length and come well mixed, so the mean rate tells the time left.
-    bar: _Progress = tqdm(
-        total=total,
-        initial=total - pending,
-        unit="cell",
-        smoothing=0,
-        file=sys.stderr,
-        ncols=min(100, shutil.get_terminal_size().columns),
-        nrows=24,
-    )
-    return bar
-
-
-class _Lines:
-    """Progress for a log: a line at each tenth of the way."""
-
-    def __init__(self, total: int, pending: int) -> None:
-        self._total, self._pending, self._finished, self._next = total, pending, 0, 0.0
-        self._start = time.monotonic()
-
-    def update(self, count: int) -> None:
-        """Note that `count` more cells are finished."""
-        self._finished += count
-        if self._finished >= min(self._next, self._pending):
-            self._next = self._finished + self._pending / 10
-            left = self._pending - self._finished
-            seconds = (time.monotonic() - self._start) * left / max(1, self._finished)
-            done = self._total - left
-            sys.stderr.write(f"{done} of {self._total} cells, about {seconds:.0f} s left\n")
-            sys.stderr.flush()
-
-    def close(self) -> None:
-        """Write nothing more."""
+        resource.setrlimit(resource.RLIMIT_DATA, before)

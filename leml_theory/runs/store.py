@@ -1,8 +1,9 @@
 """The store: a folder that keeps the results of one grid even if the run is killed.
 
-    manifest.json   what grid and seed the folder belongs to; written once
-    shards/*.jsonl  one result per line; each process appends to a file of its own
-    lock            held by the run that is writing, released by the system when it ends or dies
+    manifest.json      what grid and seed the folder belongs to
+    shards/*.jsonl     one result per line; each run appends to a file of its own
+    provenance/*.json  what each process was that measured; every line names one of them
+    lock               held by the run that is writing, released by the system when it ends or dies
 
 Reading executes nothing: everything is JSON.
 """
@@ -11,18 +12,31 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import math
 import os
+import re
 import secrets
 import struct
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from leml_theory.runs.agreement import agree
 from leml_theory.runs.cells import SCHEMA, Cell, Scalar, canonical_json, plain_scalar, plain_value
-from safe_files import LockedError, disk_error_text, locked, sync_folder, write_text
+from leml_theory.runs.provenance import Code, Source, other_code
+from safe_files import (
+    LockedError,
+    disk_error_text,
+    locked,
+    open_regular,
+    sync_folder,
+    write_text,
+    written_aside,
+)
 
 __all__ = [
     "ELSEWHERE",
@@ -43,13 +57,14 @@ _HEAD, _MIDDLE, _TAIL = b'{"checksum":"', b'","result":', b"}"
 _PAYLOAD = len(_HEAD) + 64 + len(_MIDDLE)  # 64 hexadecimal digits of SHA-256
 
 _MANIFEST = "manifest.json"
-_SHARDS, _LOCK = "shards", "lock"
+_SHARDS, _SOURCES, _LOCK = "shards", "provenance", "lock"
 ELSEWHERE = "Choose another folder, or move this one away"
 _REMOVE_LINE = (
     "Delete that line, or that file, and run the same command again: only what was in it is "
     "measured anew."
 )
-_CONFLICT = "contradicts an earlier line, as if two versions of the program had written them"
+_RECOMPUTE = ", or have its results measured again (`--recompute`)"
+_CONFLICT = "contradicts another result of the same cell"
 
 
 class StoreError(RuntimeError):
@@ -58,16 +73,21 @@ class StoreError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The records that one cell gave, and the seconds it took."""
+    """The records that one cell gave, the seconds it took, and the `Source.id` of the process.
+
+    Lines of earlier versions name no source.
+    """
 
     key: str
     records: list[Record]
     seconds: float
+    source: str = ""
 
     def to_line(self) -> bytes:
         """Return the line that stores this result."""
         records = [{name: _encoded(record[name]) for name in record} for record in self.records]
         content = {"key": self.key, "seconds": self.seconds, "records": records}
+        content |= {"source": self.source} if self.source else {}
         payload = json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
         digest = hashlib.sha256(payload).hexdigest().encode("ascii")
         return b"".join((_HEAD, digest, _MIDDLE, payload, _TAIL, b"\n"))
@@ -80,7 +100,8 @@ class Result:
         if line != b"".join((_HEAD, digest, _MIDDLE, payload, _TAIL)):
             raise ValueError("its checksum does not match")
         content = json.loads(payload)
-        return cls(content["key"], _decoded_records(content["records"]), content["seconds"])
+        records = _decoded_records(content["records"])
+        return cls(content["key"], records, content["seconds"], content.get("source", ""))
 
 
 def checked_records(records: Any) -> list[Record]:
@@ -126,7 +147,8 @@ def read_shard(path: Path) -> list[Result | ValueError]:
     its cell is measured again.
     """
     try:
-        lines = path.read_bytes().split(b"\n")[:-1]
+        with open_regular(path) as file:
+            lines = file.read().split(b"\n")[:-1]
     except OSError as error:
         raise StoreError(disk_error_text(f"read `{path}`", error)) from error
     return [_result_or_error(line) for line in lines]
@@ -138,6 +160,8 @@ def _result_or_error(line: bytes) -> Result | ValueError:
         return Result.from_line(line)
     except ValueError as error:
         return error
+    except (LookupError, TypeError, AttributeError, RecursionError, struct.error) as error:
+        return ValueError(f"it holds no result: {error}")
 
 
 class Shard:
@@ -147,22 +171,31 @@ class Shard:
         self._folder = folder
         self._path = folder
         self._descriptor: int | None = None
+        self._known: set[str] = set()
 
     def append(self, result: Result) -> None:
         """Write one result and wait until the disk has it; StoreError when it cannot."""
-        line = result.to_line()
+        self.extend([result])
+
+    def extend(self, results: Iterable[Result], source: Source | None = None) -> None:
+        """Write results, and first the record of their source, and wait until the disk has them."""
+        lines = b"".join(result.to_line() for result in results)
         try:
-            self._write(line)
+            if source is not None and source.id not in self._known:
+                _write_source(self._folder.parent / _SOURCES, source)
+                self._known.add(source.id)
+            if lines:
+                self._write(lines)
         except OSError as error:
             self.close()  # A torn line may end this file: what comes next goes to another one.
             raise StoreError(disk_error_text(f"write to `{self._path}`", error)) from error
 
-    def _write(self, line: bytes) -> None:
-        """Write a line to the file of this process, and wait until the disk has it."""
+    def _write(self, lines: bytes) -> None:
+        """Write lines to the file of this process, and wait until the disk has them."""
         if self._descriptor is None:
             self._path = self._folder / f"{os.getpid()}-{secrets.token_hex(8)}.jsonl"
             self._descriptor = _new_file(self._path)
-        rest = memoryview(line)
+        rest = memoryview(lines)
         while rest:
             rest = rest[os.write(self._descriptor, rest) :]
         os.fsync(self._descriptor)
@@ -173,6 +206,23 @@ class Shard:
             with contextlib.suppress(OSError):
                 os.close(self._descriptor)
             self._descriptor = None
+
+
+def _write_source(folder: Path, source: Source) -> None:
+    """Write what a process was, under its own id."""
+    path = folder / f"{source.id}.json"
+    if not path.exists():
+        folder.mkdir(exist_ok=True)
+        write_text(path, json.dumps(source.content, indent=2) + "\n")
+
+
+def _read_source(path: Path) -> Source | None:
+    """Return the source that a file describes, None if it is not what was written."""
+    try:
+        source = Source(**json.loads(path.read_bytes()))
+        return source if source.id == path.stem else None
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def _new_file(path: Path) -> int:
@@ -198,8 +248,8 @@ class Manifest:
     cells : int
         How many there are; a cell that a grid names twice counts once.
     description : dict
-        What a reader wants to know (preset, ...). Only its `version` is compared: another version
-        of the program may measure something else.
+        What a reader wants to know (preset, ...). Only its `version` and its `plugins` are
+        compared: other code may measure something else.
     """
 
     schema: int
@@ -226,12 +276,24 @@ class Manifest:
             said.append(f"it was written in schema {self.schema}, this is {wanted.schema}")
         if self.seed != wanted.seed:
             said.append(f"its seed is {self.seed}, yours {wanted.seed}")
-        versions = self.description.get("version"), wanted.description.get("version")
-        if versions[0] != versions[1]:
-            said.append(f"it was measured by version {versions[0]}, this is {versions[1]}")
         if self.grid != wanted.grid:
             changes = _changes(self.description, wanted.description)
             said.append(f"its grid of {self.cells} cells is not yours of {wanted.cells}{changes}")
+        return said
+
+    def other_code(self, wanted: Manifest) -> list[str]:
+        """Say by which version and with which plugins this folder was measured, if not by ours."""
+        there, here = self.description, wanted.description
+        said = []
+        if there.get("version") != here.get("version"):
+            versions = there.get("version"), here.get("version")
+            said.append(f"it was measured by version {versions[0]}, this is {versions[1]}")
+        hashes = [
+            {plugin["file"]: plugin["sha256"] for plugin in description.get("plugins", [])}
+            for description in (there, here)
+        ]
+        if plugins := other_code(*hashes):
+            said.append(f"it was measured with other plugins: {', '.join(plugins)}")
         return said
 
 
@@ -253,7 +315,8 @@ def _read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a folder; StoreError if it is missing or has been changed."""
     path = folder / _MANIFEST
     try:
-        content = json.loads(path.read_bytes())
+        with open_regular(path) as file:
+            content = json.loads(file.read())
         checksum = content.pop("checksum")
         manifest = Manifest(**content)
     except (FileNotFoundError, NotADirectoryError):
@@ -262,7 +325,7 @@ def _read_manifest(folder: Path) -> Manifest:
         ) from None
     except OSError as error:
         raise StoreError(disk_error_text(f"read `{path}`", error)) from error
-    except (ValueError, TypeError, AttributeError, KeyError):
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         raise StoreError(
             f"`{path}` is damaged or was written by another program. {ELSEWHERE}."
         ) from None
@@ -295,9 +358,17 @@ class Store:
 
     @classmethod
     def create(
-        cls, folder: str | Path, cells: Iterable[Cell], *, description: Mapping[str, Any]
+        cls,
+        folder: str | Path,
+        cells: Iterable[Cell],
+        *,
+        description: Mapping[str, Any],
+        recompute: bool = False,
     ) -> Store:
         """Open the folder of this grid to continue it, or create it.
+
+        With `recompute` a folder that another version or other plugins measured becomes ours; the
+        runner, told the same, drops what it holds.
 
         Raises
         ------
@@ -309,10 +380,15 @@ class Store:
         if not os.path.exists(path / _MANIFEST):
             _make(path, wanted)
         found = _read_manifest(path)
-        if differences := found.differences(wanted):
-            raise StoreError(
-                f"`{path}` holds other results: {'; '.join(differences)}. {ELSEWHERE}."
-            )
+        differences, other = found.differences(wanted), found.other_code(wanted)
+        if differences or (other and not recompute):
+            remedy = "" if differences else _RECOMPUTE
+            said = "; ".join([*differences, *other])
+            raise StoreError(f"`{path}` holds other results: {said}. {ELSEWHERE}{remedy}.")
+        if other:
+            found = wanted
+            with _locked(path):
+                _write_manifest(path, found)
         return cls(path, found)
 
     @classmethod
@@ -326,19 +402,69 @@ class Store:
         Raises
         ------
         StoreError
-            If a line is damaged or a cell has two different results; names the file and the line.
+            If a line is damaged or two results of a cell contradict each other; names the file and
+            the line.
         """
-        found, damage = self._scan()
-        if damage:
+        content = self._content()
+        if damage := content.damage:
             more = f" ({len(damage) - 1} more: see the status.)" if len(damage) > 1 else ""
             raise StoreError(damage[0] + more)
-        return {key: found[key].records for key in sorted(found)}
+        return {key: content.chosen[key].records for key in sorted(content.chosen)}
 
     def status(self) -> Status:
         """Say how far the run has got; damage is listed, not raised."""
-        found, damage = self._scan()
-        seconds = sum(result.seconds for result in found.values())
-        return Status(len(found), self.manifest.cells, seconds, tuple(damage))
+        content = self._content()
+        seconds = sum(result.seconds for result in content.chosen.values())
+        return Status(len(content.chosen), self.manifest.cells, seconds, tuple(content.damage))
+
+    def origins(self) -> list[dict[str, Any]]:
+        """Say how many cells were measured by which code, versions, BLAS and processor."""
+        content = self._content()
+        named = [content.sources[r.source] for r in content.chosen.values() if r.source]
+        kinds = {source.kind: source for source in named}
+        counts = Counter(source.kind for source in named)
+        fields = ("code", "versions", "blas", "processor")
+        return [
+            {"cells": counts[kind]} | {name: getattr(kinds[kind], name) for name in fields}
+            for kind in sorted(kinds)
+        ]
+
+    def check_code(self, code: Code) -> None:
+        """Raise StoreError if other code than this measured any of the results."""
+        content = self._content()
+        strange = [result for _, result in content.lines if not content.is_of(result, code)]
+        if not strange:
+            return
+        source = content.sources.get(strange[0].source)
+        said = "; ".join(other_code(source.code, code)) if source else "no record of it is kept"
+        raise StoreError(
+            f"`{self.folder}` holds {len(strange)} results that other code measured ({said}). "
+            f"{ELSEWHERE}{_RECOMPUTE}."
+        )
+
+    def forget_other_code(self, code: Code) -> None:
+        """Remove the lines that other code than this measured; damaged ones stay to be named."""
+        content = self._content()
+        keep = {r.to_line() for _, r in content.lines if content.is_of(r, code)}
+        for path in self._shard_files():
+            *lines, torn = path.read_bytes().split(b"\n")
+            kept = [x for x in lines if x + b"\n" in keep or _is_damaged(x)]
+            if len(kept) < len(lines):
+                with written_aside(path) as file:
+                    file.write(b"".join(line + b"\n" for line in kept) + torn)
+
+    def adopt(self, other: Store, keys: Collection[str]) -> int:
+        """Copy the results that another store has of these cells, and return how many are new.
+
+        Those that are here already, to the bit, are not copied.
+        """
+        with self.lock(), contextlib.closing(Shard(self.shards)) as shard:
+            here = {_bits(result) for _, result in self._content().lines}
+            content = other._content()
+            new = {_bits(r): r for _, r in content.lines if r.key in keys and _bits(r) not in here}
+            for result in new.values():
+                shard.extend([result], content.sources.get(result.source))
+        return len(new)
 
     @property
     def shards(self) -> Path:
@@ -349,30 +475,75 @@ class Store:
         """Keep other runs out of the folder; StoreError if one is using it."""
         return _locked(self.folder)
 
-    def _scan(self) -> tuple[dict[str, Result], list[str]]:
-        """Read all shards: the results by key, and a sentence for each damaged line."""
-        found: dict[str, Result] = {}
-        damage: list[str] = []
+    def _shard_files(self) -> list[Path]:
+        return sorted(self.shards.glob("*.jsonl"))
+
+    def _content(self) -> _Content:
+        """Read everything in the folder."""
+        files = (self.folder / _SOURCES).glob("*.json")
+        sources = {path.stem: source for path in files if (source := _read_source(path))}
+        content = _Content(sources)
         if not self.shards.is_dir():
-            damage.append(f"`{self.shards}` is missing. {ELSEWHERE}.")
-        for path in sorted(self.shards.glob("*.jsonl")):
+            content.damage.append(f"`{self.shards}` is missing. {ELSEWHERE}.")
+        for path in self._shard_files():
             for number, result in enumerate(read_shard(path), start=1):
-                place = f"Line {number} of `{path}`"
-                if isinstance(result, ValueError):
-                    damage.append(f"{place} is damaged ({result}). {_REMOVE_LINE}")
-                elif not _same(found.setdefault(result.key, result), result):
-                    damage.append(f"{place} {_CONFLICT} (cell {result.key}). {ELSEWHERE}.")
-        return found, damage
+                content.add(f"Line {number} of `{path}`", result)
+        content.choose()
+        return content
 
 
-def _same(first: Result, second: Result) -> bool:
-    """Compare to the bit, which `==` would not: 1 == 1.0 and nan != nan."""
-    return first is second or _bits(first) == _bits(second)
+@dataclass(slots=True)
+class _Content:
+    """All that a folder holds: lines with their places, the chosen result of each cell, damage."""
+
+    sources: dict[str, Source]
+    lines: list[tuple[str, Result]] = field(default_factory=list)
+    chosen: dict[str, Result] = field(default_factory=dict)
+    damage: list[str] = field(default_factory=list)
+
+    def add(self, place: str, result: Result | ValueError) -> None:
+        """Take a line, or say how it is damaged."""
+        if isinstance(result, ValueError):
+            self.damage.append(f"{place} is damaged ({result}). {_REMOVE_LINE}")
+        elif result.source and result.source not in self.sources:
+            missing = f"`{_SOURCES}/{result.source}.json`, which is missing or was changed"
+            self.damage.append(f"{place} names {missing}. {_REMOVE_LINE}")
+        else:
+            self.lines.append((place, result))
+
+    def is_of(self, result: Result, code: Code) -> bool:
+        """Return whether this code measured a result."""
+        source = self.sources.get(result.source)
+        return source is not None and source.code == code
+
+    def choose(self) -> None:
+        """Choose one result of each cell, by its bits alone, and name those that contradict it."""
+        cells: dict[str, list[tuple[str, Result]]] = {}
+        for line in self.lines:
+            cells.setdefault(line[1].key, []).append(line)
+        for key, lines in cells.items():
+            self.chosen[key] = min((r for _, r in lines), key=_bits) if lines[1:] else lines[0][1]
+            pairs = itertools.combinations(lines, 2)
+            strange = [place for (_, a), (place, b) in pairs if not self._agree(a, b)]
+            if strange:
+                self.damage.append(f"{strange[0]} {_CONFLICT} (cell {key}). {ELSEWHERE}.")
+
+    def _agree(self, first: Result, second: Result) -> bool:
+        """Compare to the bit, or within the tolerance if processes of two kinds measured."""
+        if _bits(first) == _bits(second):
+            return True
+        kinds = [self.sources[r.source].kind if r.source else "" for r in (first, second)]
+        return "" not in kinds and kinds[0] != kinds[1] and agree(first.records, second.records)
 
 
 def _bits(result: Result) -> bytes:
-    """Return what must be equal in two results of one cell: all but the time."""
+    """Return what must be equal in two results of one cell: all but the time and the source."""
     return Result(result.key, result.records, 0.0).to_line()
+
+
+def _is_damaged(line: bytes) -> bool:
+    """Return whether a line is not as it was written."""
+    return isinstance(_result_or_error(line), ValueError)
 
 
 def _make(folder: Path, manifest: Manifest) -> None:
@@ -406,9 +577,10 @@ def _check_vacant(folder: Path) -> None:
 
 
 def _is_left_by_a_kill(name: str) -> bool:
-    """Return whether a start that was killed can have left a file of that name."""
-    known = (_SHARDS, _LOCK, f"{_MANIFEST}.new")  # the last is that of version 0.1.0
-    return name in known or name.startswith(f".{_MANIFEST}.")
+    """Return whether a start that was killed, or a part, can have left a file of that name."""
+    known = (_SHARDS, _SOURCES, _LOCK, f"{_MANIFEST}.new")  # the last is that of version 0.1.0
+    parts = re.fullmatch(r"part-\d+-of-\d+", name)  # stores of shares of the grid
+    return name in known or name.startswith(f".{_MANIFEST}.") or parts is not None
 
 
 @contextlib.contextmanager

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import io
-import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,31 +15,26 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from command_line import (
-    add_jobs,
-    add_seed,
-    numbers,
-    page_parser,
-    run_command,
-    whole_number,
-    whole_numbers,
-    words,
-)
-from leml_theory.plugins import check_plugins, load_plugins, measure_with
-from leml_theory.runs import Cell, RunError, Store, StoreError, execute
+from command_line import add_jobs, add_seed, page_parser, run_command, words
+from leml_theory.plugins import PluginMeasure, load_plugins
+from leml_theory.runs import Cell, Result, RunError, Store, StoreError, execute, read_shard
+from leml_theory.runs.provenance import code_of
 from leml_theory.sweep.experiments import EXPERIMENTS, Experiment, Planned
-from leml_theory.sweep.experiments.custom import AXES, WORLDS, Grid
+from leml_theory.sweep.experiments.custom import GRID, Grid
 from leml_theory.sweep.frame import results_frame
+from leml_theory.sweep.grid_options import PICTURE, add_grid_options, grid_of, toml_lines
+from leml_theory.sweep.places import add_places, check_places, folders_of, merge, place_of
 from leml_theory.sweep.report import (
     Summary,
     check_table,
+    read_summary,
     slope_table,
     summarise,
     summary_json,
     verdict_lines,
     versions,
 )
-from leml_theory.worlds import LAWS
+from leml_theory.sweep.tables import FORMATS, imprecise, result_table, slope_frame, table_text
 from safe_files import disk_error_text, write_text
 
 _DESCRIPTION = """\
@@ -49,8 +43,11 @@ the measured risks against n and L beside explicit-constant bounds (Theorems 3, 
 
 commands:
   run     measure what is missing, then write tables and pictures (the default)
-  plot    draw the pictures again from results.csv, without measuring anything
-  status  say how far a run has got
+  plot    draw the pictures again without measuring anything, those of a killed run too
+  table   print measured values and slopes, those of a killed run too; --format latex for a paper
+  report  write report.html again: sliders, all bounds and the measured points, in one file
+  status  say how far a run has got, and what it measures
+  merge   join the parts that --part measured, then write tables and pictures
 """
 _EPILOGUE = """\
 examples:
@@ -59,15 +56,25 @@ examples:
   python -m leml_theory.sweep --only X3,X4                 two experiments
   python -m leml_theory.sweep --n 256,1024,4096 --d 32 --L 8,64 --world shared --out mine
                                                            a grid of your own
+  python -m leml_theory.sweep --grid grid.toml --precision 2% --dry-run
+                                                           what a grid in a file would cost
+  python -m leml_theory.sweep plot --out mine --x L --hue n --style column
+                                                           the same results for a paper
   python -m leml_theory.sweep --plugin mine.py --only MINE --out mine
                                                            an experiment of your own
+  python -m leml_theory.sweep --preset paper --out full --cluster tcp://head:8786
+                                                           on the workers of a Dask scheduler
+  python -m leml_theory.sweep --preset paper --out full --part 3/16
+  python -m leml_theory.sweep merge --out full             a share of the cells; all shares joined
 
 A killed run continues where it stopped when the same command is given again.  The output folder
-holds results.csv (one row per cell and quantity), summary.json and the pictures as PNG and SVG.
+holds results.csv (one row per cell and quantity), summary.json, the pictures as PNG, SVG and PDF,
+and report.html, a page for a browser that needs no network.  A grid file has the names of the
+options below as keys: n = [256, 1024], world = "shared".
 Exit status: 0 all is well; 1 a bound is violated, a sharp prediction is contradicted or a check
 fails; 2 wrong usage or folder.
 """
-_LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
+_COMMANDS = ("run", "plot", "table", "report", "status", "merge")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,17 +83,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_command("sweep", work, unusable=(StoreError,), failed=(RunError,))
 
 
-def _work(arguments: Sequence[str] | None) -> int:
+def _work(arguments: Sequence[str] | None, changes: Mapping[str, Any] | None = None) -> int:
     """Load the plugins, which extend what options may name, then do what the options say."""
     first = argparse.ArgumentParser(add_help=False)
     _add_plugin(first)
     plugins = load_plugins(first.parse_known_args(arguments)[0].plugin)
     options = _parser().parse_args(arguments)
     options.plugins = plugins
+    options.arguments = list(sys.argv[1:] if arguments is None else arguments)
+    vars(options).update(changes or {})
+    check_places(options)
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "run": _run,
         "plot": _plot,
+        "table": _table,
+        "report": _report,
         "status": _status,
+        "merge": lambda options: merge(options, _work),
     }
     return commands[options.command](options)
 
@@ -100,40 +113,25 @@ def _add_plugin(parser: argparse.ArgumentParser) -> None:
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     parser = page_parser("leml_theory.sweep", _DESCRIPTION, _EPILOGUE)
-    parser.add_argument("command", nargs="?", default="run", choices=("run", "plot", "status"))
+    parser.add_argument("command", nargs="?", default="run", choices=_COMMANDS)
     parser.add_argument("--preset", default="quick", choices=("quick", "paper"), help="grid sizes")
     parser.add_argument("--only", type=_ids, metavar="IDS", help="experiments, such as X1,X3")
     parser.add_argument("--out", default="results/sweep", metavar="DIR", help="output folder")
     add_seed(parser)
     add_jobs(parser)
+    add_places(parser)
     _add_plugin(parser)
+    text = "print how many cells, how long and how much memory; measure nothing that is kept"
+    parser.add_argument("--dry-run", action="store_true", help=text)
+    text = "size of the pictures: one column of a paper, a page (default) or a slide"
+    parser.add_argument("--style", default="page", choices=("column", "page", "slide"), help=text)
+    parser.add_argument("--format", default="text", choices=list(FORMATS), help="of `table`")
     grid = parser.add_argument_group(
         "a grid of your own",
         "Values separated by commas; every combination is measured instead of the experiments.",
     )
-    _add_grid(grid.add_argument)
+    add_grid_options(grid.add_argument)
     return parser
-
-
-def _add_grid(add: Callable[..., object]) -> None:
-    """Add the axes of a grid of the user's own."""
-    sizes = whole_numbers(1, _LARGEST)
-    add("--n", type=sizes, metavar="N,...", help="points (default 256,1024,4096)")
-    add("--d", type=sizes, metavar="D,...", help="features (default 32)")
-    add("--L", type=sizes, metavar="L,...", help="labels (default 32)")
-    add("--s", type=sizes, metavar="S,...", help="labels seen per point (default 1)")
-    add("--skew", type=words, metavar="P,...", help="uniform, heavy:SHARE or zipf:EXPONENT")
-    text = "share of labels observed, each with this probability, instead of --s and --skew"
-    add("--observed", type=numbers(1e-6, 1.0), metavar="SHARE,...", help=text)
-    add(
-        "--radius",
-        type=numbers(1e-6, 1e6),
-        metavar="R,...",
-        help="radius of the ball (default 1), in units of the true Z's norm where there is one",
-    )
-    add("--law", choices=sorted(LAWS), help="features (default gaussian)")
-    add("--world", choices=list(WORLDS), help="labels and risk (default averages)")
-    add("--draws", type=whole_number(), metavar="T", help="draws per cell (default 50)")
 
 
 def _ids(text: str) -> list[str]:
@@ -147,56 +145,81 @@ def _ids(text: str) -> list[str]:
     return [name for name in EXPERIMENTS if name in wanted]
 
 
-def _grid(options: argparse.Namespace) -> Grid | None:
-    """Return the grid of the user's own, None when no grid option was given."""
-    given = {axis: getattr(options, axis) for axis in AXES}
-    if options.observed:
-        if given["s"] or given["skew"]:
-            raise ValueError("--observed says which labels are seen; leave out --s and --skew.")
-        given["skew"] = [f"observed:{share:g}" for share in options.observed]
-    rest = {name: getattr(options, name) for name in ("world", "law", "draws")}
-    if not any(value is not None for value in (*given.values(), *rest.values())):
-        return None
+def _chosen(options: argparse.Namespace) -> tuple[list[Experiment], dict[str, Any]]:
+    """Return the experiments to run, and what describes them to whoever opens the folder."""
+    grid = grid_of(options)
+    if grid is None:
+        ids = options.only or list(EXPERIMENTS)
+        return [EXPERIMENTS[name] for name in ids], {"preset": options.preset, "experiments": ids}
     if options.only:
         raise ValueError("--only chooses experiments and cannot be joined with a grid of your own.")
-    default: dict[str, list[Any]] = {"n": [256, 1024, 4096], "d": [32], "L": [32], "s": [1]}
-    default |= {"skew": ["uniform"], "radius": [1.0]}
-    axes = {axis: given[axis] or default[axis] for axis in AXES}
-    chosen = {name: value for name, value in rest.items() if value is not None}
-    if chosen.get("world") == "planted":
-        chosen.setdefault("law", "rademacher")
-    return Grid(axes, **chosen)
-
-
-def _experiments(options: argparse.Namespace) -> list[Experiment]:
-    """Return the experiments to run."""
-    if grid := _grid(options):
-        return [grid.experiment()]
-    return [EXPERIMENTS[name] for name in options.only or EXPERIMENTS]
+    return [grid.experiment()], {"experiments": [GRID], "grid": dict(grid.spec)}
 
 
 def _run(options: argparse.Namespace) -> int:
     """Measure what is missing, then write tables and pictures."""
-    experiments = _experiments(options)
+    experiments, description = _chosen(options)
     plans = {experiment.id: experiment.plan(options.preset) for experiment in experiments}
     cells = _cells(plans, options.seed)
-    description = {"preset": options.preset, "experiments": list(plans)}
+    if options.dry_run or _is_large(cells):
+        _tell_effort(cells, options)
+    if options.dry_run:
+        return 0
     description["version"] = versions()["leml-theory"]
     if options.plugins:
         description["plugins"] = [plugin.record for plugin in options.plugins]
-    store = Store.create(options.out, cells, description=description)
-    check_plugins(store, options.plugins)
-    print(f"{len(cells)} cells in {options.out}, {options.jobs} processes", file=sys.stderr)
-    execute(cells, store, jobs=options.jobs, measure=partial(measure_with, options.plugins))
+    place = place_of(options, cells, description)
+    store = place.store(options.recompute)
+    print(f"{len(place.cells)} cells in {place.folder}, {place.workers}", file=sys.stderr)
+    measure = PluginMeasure(options.plugins)
+    if options.merged:
+        place.adopt(store, options.merged)
+        store.check_code(code_of(measure))
+    else:
+        execute(
+            place.cells,
+            store,
+            jobs=options.jobs,
+            measure=measure,
+            cluster=options.cluster,
+            recompute=options.recompute,
+        )
+    if options.part:
+        print(f"Part {options.part} is measured; `merge --out {options.out}` joins all parts.")
+        return 0
     frame = results_frame(plans, options.seed, store.load())
     summary = summarise(frame, experiments)
     run = {"seed": options.seed, "cells": len(cells), "seconds": store.status().seconds}
+    run["origins"] = store.origins()
     _write(options.out, frame, summary, {**description, **run})
-    _draw(options.out, list(plans), frame)
-    for line in (*slope_table(summary), *check_table(summary), *verdict_lines(summary)):
+    _draw(options, list(plans), frame, description.get("grid", {}))
+    _write_page(options.out, frame)
+    lines = (*slope_table(summary), *check_table(summary), *imprecise(frame))
+    for line in (*lines, *verdict_lines(summary)):
         print(line)
-    print(f"Tables and pictures (PNG and SVG) are in {options.out}.")
+    print(
+        f"Tables and pictures (PNG, SVG and PDF) are in {options.out}; report.html shows them all."
+    )
     return summary.exit_status
+
+
+def _is_large(cells: Sequence[Cell]) -> bool:
+    """Return whether the effort is told before the run starts."""
+    from leml_theory.sweep.effort import is_large
+
+    return is_large(cells)
+
+
+def _tell_effort(cells: Sequence[Cell], options: argparse.Namespace) -> None:
+    """Say what the cells will cost, on standard error where a run follows."""
+    from leml_theory.sweep.effort import predicted_effort
+
+    shards = sorted(Path(options.out, "shards").glob("*.jsonl"))
+    results = [result for path in shards for result in read_shard(path)]
+    known = {result.key: result.seconds for result in results if isinstance(result, Result)}
+    effort = predicted_effort(cells, known, PluginMeasure(options.plugins))
+    for line in effort.lines(options.jobs):
+        print(line, file=sys.stdout if options.dry_run else sys.stderr)
 
 
 def _cells(plans: dict[str, list[Planned]], seed: int) -> list[Cell]:
@@ -229,39 +252,106 @@ def _writing(out: str) -> Iterator[None]:
         raise StoreError(f"{text} What was measured is safe.") from error
 
 
-def _draw(out: str, ids: Sequence[str], frame: pd.DataFrame) -> None:
+def _draw(
+    options: argparse.Namespace, ids: Sequence[str], frame: pd.DataFrame, grid: dict[str, Any]
+) -> None:
     """Draw every picture that the frame permits."""
     from leml_theory import plots
 
-    pictures = {name: partial(plots.plot_experiment, frame, name) for name in ids}
+    style = {"style": options.style}
+    pictures: dict[str, Callable[[], Any]] = {
+        name: partial(plots.plot_experiment, frame, name, **style) for name in ids if name != GRID
+    }
+    if GRID in ids:
+        axes = {name: getattr(options, name) or grid.get(name, "") for name in PICTURE}
+        pictures |= {
+            name: partial(plots.plot_grid, frame, quantity=quantity, **axes, **style)
+            for name, quantity in plots.grid_quantities(frame).items()
+        }
     if {"X2", "X5"} <= set(ids):
-        pictures["risk_against_n"] = partial(plots.plot_risk_against_n, frame)
-        pictures["risk_against_labels"] = partial(plots.plot_risk_against_labels, frame)
+        pictures["risk_against_n"] = partial(plots.plot_risk_against_n, frame, **style)
+        pictures["risk_against_labels"] = partial(plots.plot_risk_against_labels, frame, **style)
     for name, draw in tqdm(pictures.items(), desc="pictures", leave=False, disable=None):
         figure = draw()
-        with _writing(out):
-            plots.save_figure(figure, Path(out), name)
+        with _writing(options.out):
+            plots.save_figure(figure, Path(options.out), name)
 
 
-def _plot(options: argparse.Namespace) -> int:
-    """Draw the pictures again from results.csv."""
+def _write_page(out: str, frame: pd.DataFrame) -> None:
+    """Write report.html from the results and summary.json."""
+    from leml_theory.sweep.page import report_page
+
+    page = report_page(frame, read_summary(Path(out, "summary.json")))
+    with _writing(out):
+        write_text(Path(out, "report.html"), page)
+
+
+def _report(options: argparse.Namespace) -> int:
+    """Write report.html again from results.csv and summary.json."""
+    _write_page(options.out, _read_table(Path(options.out, "results.csv")))
+    print(f"The report is {Path(options.out, 'report.html')}.")
+    return 0
+
+
+def _measured(options: argparse.Namespace) -> tuple[pd.DataFrame, list[str], dict[str, Any]]:
+    """Return what a folder holds, of a killed run too: its table, the chosen ids, its grid."""
     path = Path(options.out, "results.csv")
-    if not path.is_file():
+    if not Path(options.out, "manifest.json").is_file():
         raise ValueError(f"`{path}` does not exist; run the sweep with --out {options.out} first.")
-    frame = _read_table(path)
+    store = Store.open(options.out)
+    frame = _read_table(path) if path.is_file() else _partial(store)
     measured = list(dict.fromkeys(frame["experiment"]))
     if strange := [name for name in options.only or [] if name not in measured]:
         raise ValueError(f"`{path}` holds no {', '.join(strange)}; it has {', '.join(measured)}.")
-    _draw(options.out, options.only or measured, frame)
-    print(f"Pictures (PNG and SVG) are in {options.out}.")
+    return frame, options.only or measured, store.manifest.description.get("grid", {})
+
+
+def _partial(store: Store) -> pd.DataFrame:
+    """Return the results frame of the cells that a run has measured so far."""
+    description, status = store.manifest.description, store.status()
+    known = _known(description["experiments"], description.get("grid", {}))
+    if strange := [name for name in description["experiments"] if name not in known]:
+        raise ValueError(f"Experiment {strange[0]} is not known; give the --plugin that has it.")
+    plans = {name: one.plan(description.get("preset", "quick")) for name, one in known.items()}
+    frame = results_frame(plans, store.manifest.seed, store.load())
+    done = f"{status.done} of {status.total} cells are measured so far"
+    if frame.empty:
+        raise ValueError(f"`{store.folder}`: {done}; run the same command again to go on.")
+    print(f"{done}; what they show may change.", file=sys.stderr)
+    return frame
+
+
+def _known(ids: Sequence[str], grid: dict[str, Any]) -> dict[str, Experiment]:
+    """Return those of the experiments that are known here, a grid from its specification."""
+    known = {**EXPERIMENTS, **({GRID: Grid(grid).experiment()} if grid else {})}
+    return {name: known[name] for name in ids if name in known}
+
+
+def _plot(options: argparse.Namespace) -> int:
+    """Draw the pictures again from what is measured."""
+    frame, ids, grid = _measured(options)
+    _draw(options, ids, frame, grid)
+    print(f"Pictures (PNG, SVG and PDF) are in {options.out}.")
+    return 0
+
+
+def _table(options: argparse.Namespace) -> int:
+    """Print the measured values, and the slopes where there are some."""
+    frame, ids, grid = _measured(options)
+    rows = frame[frame["experiment"].isin(ids)]
+    print(table_text(result_table(rows), options.format, "Measured values"))
+    slopes = [row for one in _known(ids, grid).values() for row in one.slopes(frame)]
+    if slopes and options.format != "csv":
+        print("\n" + table_text(slope_frame(slopes), options.format, "Slopes in log-log scale"))
     return 0
 
 
 def _read_table(path: Path) -> pd.DataFrame:
     """Read results.csv, which must not have changed since the run wrote it."""
+    if not path.is_file():
+        raise ValueError(f"`{path}` does not exist; run the sweep with --out {path.parent} first.")
     content = path.read_bytes()
-    known = json.loads(path.with_name("summary.json").read_text()).get("results_sha256")
-    if known != _digest(content):
+    if read_summary(path.with_name("summary.json")).get("results_sha256") != _digest(content):
         raise ValueError(
             f"`{path}` has changed since it was written; run the sweep again to restore it."
         )
@@ -269,12 +359,24 @@ def _read_table(path: Path) -> pd.DataFrame:
 
 
 def _status(options: argparse.Namespace) -> int:
-    """Say how far a run has got."""
-    store = Store.open(options.out)
+    """Say how far a run has got, and each of its parts."""
+    return max(_folder_status(folder) for folder in folders_of(Path(options.out)))
+
+
+def _folder_status(folder: Path) -> int:
+    """Say how far the run in a folder has got, and where its results come from."""
+    store = Store.open(folder)
     status = store.status()
-    print(f"{options.out}: {status.done} of {status.total} cells, {status.seconds:.0f} s measured")
+    print(f"{folder}: {status.done} of {status.total} cells, {status.seconds:.0f} s measured")
     for key, value in store.manifest.description.items():
-        print(f"  {key}: {value}")
+        if key != "grid":
+            print(f"  {key}: {value}")
+    for origin in store.origins():
+        print(f"  {origin['cells']} cells on {origin['processor']}, {', '.join(origin['blas'])}")
+    if grid := store.manifest.description.get("grid"):
+        print(
+            "\n".join(["  grid, as --grid FILE reads it:", *(f"    {t}" for t in toml_lines(grid))])
+        )
     for line in status.damage:
         print(f"  damaged: {line}")
     return 2 if status.damage else 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leml_theory.sweep.rates import LEVEL, family_t
+from leml_theory.sweep.rates import LEVEL, family_t, looks
 
 __all__ = ["SHARP", "contradictions", "sharp_rows"]
 
@@ -33,7 +33,7 @@ def contradictions(frame: pd.DataFrame, level: float = LEVEL) -> list[dict[str, 
     return [
         {str(name): value for name, value in row.items() if pd.notna(value)}
         for _, row in rows.iterrows()
-        if contradicts(row, family_t(2 * len(rows), int(row["draws"]), level))
+        if contradicts(row, family_t(2 * len(rows) * looks(row), int(row["draws"]), level))
     ]
 
 

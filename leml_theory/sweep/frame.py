@@ -30,16 +30,17 @@ from leml_theory.bounds import (
 from leml_theory.rademacher import Estimate
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
-from leml_theory.sweep.rates import LEVEL, exceedance_test, exceeds, family_t, undecided
+from leml_theory.sweep.rates import LEVEL, exceedance_test, exceeds, family_t, looks, undecided
 from leml_theory.worlds import LAWS, feature_law, label_bound, observation_of
 
 Row = dict[str, Any]
 
 _FIRST = [
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s",
-    "observed", "skew", "P", "radius", "radius_factor", "draws", "value", "stderr",
-    "certificate_gap", "predicted", "predicted_stderr", "prediction", "unpredicted", "signal",
-    "delta", "high_probability", "high_probability_name", "exceedances", "offset_stderr", "minimax",
+    "observed", "skew", "P", "radius", "radius_factor", "rank", "draws", "looks", "precision",
+    "value", "stderr", "certificate_gap", "predicted", "predicted_stderr", "prediction",
+    "unpredicted", "signal", "delta", "high_probability", "high_probability_name", "exceedances",
+    "offset_stderr", "minimax",
 ]  # fmt: skip
 _SCALES_WITH_RADIUS = (
     "value", "stderr", "predicted", "predicted_stderr", "radius", "high_probability",
@@ -197,13 +198,15 @@ def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
             row["value"],
             row["stderr"],
             row[name],
-            family_t(total, int(row["draws"]), level),
+            family_t(total * looks(row), int(row["draws"]), level),
             deterministic=is_deterministic(row),
         )
     ]
     for _, row in frame[frame["exceedances"].notna()].iterrows():
         count, draws = int(row["exceedances"]), int(row["draws"])
-        if exceedance_test(count, draws, row["delta"], n_tests=total, level=level).violated:
+        if exceedance_test(
+            count, draws, row["delta"], n_tests=total * looks(row), level=level
+        ).violated:
             found.append(_violation(row, "high_probability", row["high_probability"]))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +25,7 @@ __all__ = [
     "family_z",
     "local_slopes",
     "log_log_slope",
+    "looks",
     "undecided",
 ]
 
@@ -123,6 +125,12 @@ def family_t(n_tests: int, draws: int, level: float = LEVEL) -> float:
     if positive_integer(draws, "draws") < 2:
         return math.inf
     return float(student.isf(share, draws - 1))
+
+
+def looks(row: Any) -> int:
+    """Return how often a row could have stopped drawing: tests are divided among these looks."""
+    number = row.get("looks")
+    return 1 if number is None or math.isnan(number) else int(number)
 
 
 def exceeds(

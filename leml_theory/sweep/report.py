@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from command_line import painted, table_lines
+from leml_theory.runs.cells import canonical_json
+from leml_theory.runs.provenance import installed_version
 from leml_theory.sweep.contradictions import contradictions, sharp_rows
 from leml_theory.sweep.experiments import CheckRow, Experiment, SlopeRow
 from leml_theory.sweep.frame import comparisons, undecided_bounds, violations
@@ -59,7 +63,7 @@ def summarise(frame: pd.DataFrame, experiments: Iterable[Experiment]) -> Summary
 
 
 def summary_json(summary: Summary, run: dict[str, Any]) -> str:
-    """Return the summary as JSON text; `run` adds what is known of the run (seed, seconds...)."""
+    """Return the summary as JSON with its checksum; `run` adds what is known of the run."""
     content = {
         **run,
         "violations": summary.violations,
@@ -71,7 +75,33 @@ def summary_json(summary: Summary, run: dict[str, Any]) -> str:
         "checks": [asdict(row) for row in summary.checks],
         "versions": versions(),
     }
-    return json.dumps(_plain(content), indent=2, allow_nan=False) + "\n"
+    plain = _plain(content)
+    return json.dumps({**plain, "checksum": checksum(plain)}, indent=2, allow_nan=False) + "\n"
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """Return what a summary.json holds; ValueError if it is not what a sweep wrote.
+
+    Summaries of versions before 0.3.0 have no checksum and are taken as they are.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+        known = content.pop("checksum", None)
+        old = known is None and content["versions"]["leml-theory"] in ("0.1.0", "0.2.0")
+        intact = old or known == checksum(content)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        intact = False
+    if not intact:
+        raise ValueError(
+            f"`{path}` is missing or has changed since it was written; run the sweep again to "
+            "restore it."
+        )
+    return content  # type: ignore[no-any-return]
+
+
+def checksum(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the content of a summary, whatever the order of its names."""
+    return hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
 
 
 def _plain(value: Any) -> Any:
@@ -86,35 +116,57 @@ def _plain(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
-    found = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    return {"python": platform.python_version()} | {x: installed_version(x) for x in _PACKAGES}
 
 
 def slope_table(summary: Summary) -> list[str]:
-    """Return the slopes as aligned lines."""
-    head = f"{'':5}{'id':4} {'series':27}{'quantity':19}{'ball':10}{'axis':5}"
-    lines = [f"{head}{'slope':>8} {'s.e.':>7} {'sharp':>8} {'limit':>7}  rule"]
-    for row in summary.slopes:
-        sharp = "" if math.isnan(row.predicted) else f"{row.predicted:+.4f}"
-        limit = "" if math.isnan(row.asymptotic) else f"{row.asymptotic:+.2f}"
-        verdict = row.rule if row.verdict == row.rule else f"{row.rule}: {row.verdict}"
-        lines.append(
-            f"{_SIGN.get(row.verdict, ''):5}{row.experiment:4} {row.series:27.26}"
-            f"{row.quantity:19.18}{row.ball:10}{row.axis:5}{row.slope:+8.4f} {row.stderr:7.4f} "
-            f"{sharp:>8} {limit:>7}  {verdict}"
-        )
-    return lines
+    """Return the slopes as aligned lines, no wider than the terminal."""
+    heads = [
+        "",
+        "id",
+        "series",
+        "quantity",
+        "ball",
+        "axis",
+        "slope",
+        "s.e.",
+        "sharp",
+        "limit",
+        "rule",
+    ]
+    rows = [
+        [
+            _SIGN.get(row.verdict, ""), row.experiment, row.series, row.quantity, row.ball,
+            row.axis,
+            f"{row.slope:+.4f}", f"{row.stderr:.4f}",
+            "" if math.isnan(row.predicted) else f"{row.predicted:+.4f}",
+            "" if math.isnan(row.asymptotic) else f"{row.asymptotic:+.2f}",
+            row.rule if row.verdict == row.rule else f"{row.rule}: {row.verdict}",
+        ]
+        for row in summary.slopes
+    ]  # fmt: skip
+    if not rows:
+        return []
+    first, *others = table_lines(heads, rows)
+    return [
+        first,
+        *(_painted(line, row.verdict) for line, row in zip(others, summary.slopes, strict=True)),
+    ]
+
+
+def _painted(line: str, verdict: str) -> str:
+    """Return a line in red where something fails, in yellow where it is marginal."""
+    colour = {"fails": "red", "marginal": "yellow"}.get(verdict)
+    return painted(line, colour) if colour else line
 
 
 def check_table(summary: Summary) -> list[str]:
     """Return the checks as aligned lines."""
     return [
-        f"{_SIGN.get(row.verdict, ''):5}{row.experiment:4} {row.name}: {row.detail}"
+        _painted(
+            f"{_SIGN.get(row.verdict, ''):5}  {row.experiment:4} {row.name}: {row.detail}",
+            row.verdict,
+        )
         for row in summary.checks
     ]
 
@@ -135,7 +187,8 @@ def verdict_lines(summary: Summary) -> list[str]:
     found, sharp = len(summary.contradictions), summary.sharp_predictions
     lines.append(f"{found} contradictions in {sharp} comparisons with sharp predictions.")
     total = len(summary.slopes) + len(summary.checks)
-    lines.append(f"{summary.failures} of {total} slopes and checks did not come out as recorded.")
+    passed = total - summary.failures
+    lines.append(f"{passed} of {total} slopes and checks came out as recorded.")
     return lines
 
 

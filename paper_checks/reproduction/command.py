@@ -6,18 +6,18 @@ import argparse
 import functools
 import hashlib
 import sys
+import time
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pandas as pd
 
-from command_line import add_jobs, add_seed, page_parser, run_command, words
+from command_line import add_jobs, add_seed, numbers, page_parser, run_command, words
 from leml_solver.datasets import data_folder
-from leml_theory.runs.cells import Cell
-from leml_theory.runs.runner import RunError, execute
-from leml_theory.runs.store import Shard, Store, StoreError, read_shard
+from leml_theory.runs import Cell, RunError, Store, StoreError, execute
+from leml_theory.runs.provenance import installed_version
 from paper_checks.reproduction.findings import findings
+from paper_checks.reproduction.growing import growing, within
 from paper_checks.reproduction.measuring import measure
 from paper_checks.reproduction.planning import LARGE, METHODS, TABLES, Plan, Request, make_plan
 from paper_checks.reproduction.tables import Measured, page, results_table, terminal_lines
@@ -34,9 +34,10 @@ examples:
   python -m paper_checks reproduce --data data --out tables --table 5        20 % of labels observed
 
 DIR holds NAME.npz files; nothing is downloaded.  OUT gets tables.csv, tables.md, figure_1 and
-figure_2 (PNG and SVG) of this selection.  A killed run goes on where it was when the same command
-is given again, and another selection with the same OUT measures only what is not there yet.
-Exit status: 0 all is measured, 1 some trainings failed, 2 wrong usage, data or folder.
+figure_2 (PNG, SVG and PDF) of this selection; tables.csv and tables.md grow with every training.  A
+run that was killed or has used up its budget goes on where it was when the same command is given
+again, and another selection with the same OUT measures only what is not there yet.
+Exit status: 0 all is measured, 1 some trainings failed or are left, 2 wrong usage, data or folder.
 """
 
 
@@ -60,10 +61,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--method", type=words, default=[], metavar="NAMES", help=", ".join(METHODS)
     )
-    parser.add_argument("--quick", action="store_true", help="fewer starts, patterns and folds")
+    text = "fewer starts, patterns and folds, and a budget of a minute"
+    parser.add_argument("--quick", action="store_true", help=text)
+    text = "minutes after which a partial table is printed (default: no limit; 1 with --quick)"
+    parser.add_argument("--budget", type=_minutes, metavar="MINUTES", help=text)
+    text = "measure again what other code or another version measured"
+    parser.add_argument("--recompute", action="store_true", help=text)
     add_seed(parser)
     add_jobs(parser)
     return parser
+
+
+def _minutes(text: str) -> float:
+    """Read a budget."""
+    return numbers(0.01, 1e6)(text)[0]
 
 
 def _request(options: argparse.Namespace) -> Request:
@@ -91,20 +102,36 @@ def _reproduce(options: argparse.Namespace) -> int:
     request = _request(options)
     plan = make_plan(request)
     cells = plan.all_cells()
-    store = _store(Path(options.out), cells)
+    store = _store(Path(options.out), cells, options.recompute)
     for note in plan.notes:
         print(note, file=sys.stderr)
-    print(f"{len(cells)} trainings, {options.jobs} processes", file=sys.stderr)
-    failure = _measure(cells, store, request, options.jobs)
+    minutes = options.budget or (1.0 if options.quick else 0.0)
+    limit = f", at most {minutes:g} min" if minutes else ""
+    print(f"{len(cells)} trainings, {options.jobs} processes{limit}", file=sys.stderr)
+    grown = functools.partial(_grown, Path(options.out), plan, store, _run(options, plan), set())
+    with growing(cells, store, options.jobs, grown):
+        failure = _measure(cells, store, request, options, minutes)
     measured = Measured(plan, store.load())
     frame = results_table(measured)
     _write(Path(options.out), frame, measured, _run(options, plan))
     for line in (*terminal_lines(frame), "", *findings(measured, frame)):
         print(line)
     print(f"Tables and figures are in {options.out}.")
-    if failure is not None:
+    if failure:
         print(f"reproduce: {failure}", file=sys.stderr)
-    return int(failure is not None)
+    return int(bool(failure))
+
+
+def _grown(out: Path, plan: Plan, store: Store, run: str, shown: set[int]) -> None:
+    """Write the table as far as it goes, and print the rows that are new."""
+    measured = Measured(plan, store.load())
+    frame = results_table(measured)
+    _write_texts(out, frame, measured, f"{run} Partial: {len(measured.records)} are done.")
+    keys = [hash(tuple(row)) for row in frame.iloc[:, :8].astype(str).itertuples(index=False)]
+    new = frame[[key not in shown for key in keys]]
+    shown.update(keys)
+    for line in terminal_lines(new):
+        print(line, flush=True)
 
 
 def _run(options: argparse.Namespace, plan: Plan) -> str:
@@ -113,14 +140,7 @@ def _run(options: argparse.Namespace, plan: Plan) -> str:
     return f"{size}, seed {options.seed}, {len(plan.all_cells())} trainings."
 
 
-def _version() -> str:
-    try:
-        return version("leml-theory")
-    except PackageNotFoundError:
-        return "unknown"
-
-
-def _store(out: Path, cells: Sequence[Cell]) -> Store:
+def _store(out: Path, cells: Sequence[Cell], recompute: bool) -> Store:
     """Open the store of this selection, with what other selections in the folder have measured.
 
     A cell's key says all about it, so that its result may move between stores of one version.
@@ -128,50 +148,59 @@ def _store(out: Path, cells: Sequence[Cell]) -> Store:
     grid = {cell.key: cell for cell in cells}
     name = hashlib.sha256("".join(sorted(grid)).encode("ascii")).hexdigest()[:16]
     folder = out / "cells" / name
-    description = {"version": _version()}
-    store = Store.create(folder, cells, description=description)
-    with store.lock():
-        wanted = set(grid) - set(store.load())
-        for other in sorted((out / "cells").iterdir()):
-            wanted -= _adopted(store, other, wanted)
+    description = {"version": installed_version("leml-theory")}
+    store = Store.create(folder, cells, description=description, recompute=recompute)
+    for other in [] if recompute else sorted((out / "cells").iterdir()):
+        found = Store.open(other)
+        wanted = grid.keys() - store.load()
+        if other != folder and found.manifest.description == description and wanted:
+            store.adopt(found, wanted)
     return store
 
 
-def _adopted(store: Store, other: Path, wanted: set[str]) -> set[str]:
-    """Copy wanted results from another store and return their keys."""
-    if (
-        other == store.folder
-        or Store.open(other).manifest.description != store.manifest.description
-    ):
-        return set()
-    results = [r for path in sorted(other.glob("shards/*.jsonl")) for r in read_shard(path)]
-    found = {r.key: r for r in results if not isinstance(r, ValueError) and r.key in wanted}
-    if found:
-        shard = Shard(store.shards)
-        for result in found.values():
-            shard.append(result)
-        shard.close()
-    return set(found)
-
-
-def _measure(cells: Sequence[Cell], store: Store, request: Request, jobs: int) -> RunError | None:
-    """Measure the cells that are missing; what fails is told at the end."""
+def _measure(
+    cells: Sequence[Cell],
+    store: Store,
+    request: Request,
+    options: argparse.Namespace,
+    minutes: float,
+) -> str:
+    """Measure the cells that are missing within the budget; return what failed or is left."""
+    start, work = time.monotonic(), functools.partial(measure, request.folder)
     try:
-        execute(cells, store, jobs=jobs, measure=functools.partial(measure, request.folder))
+        with within(minutes):
+            execute(
+                cells,
+                store,
+                jobs=options.jobs,
+                measure=work,
+                recompute=options.recompute,
+                progress=False,
+            )
     except RunError as error:
-        return error
-    return None
+        return str(error)
+    except KeyboardInterrupt as stop:
+        if not minutes or time.monotonic() - start < 60 * minutes:
+            raise
+        rest = str(stop).removeprefix("Interrupted. ")
+        return f"the budget of {minutes:g} min is used up. {rest}"
+    return ""
 
 
 def _write(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None:
     """Write the table, the page and the figures."""
+    _write_texts(out, frame, measured, run)
+    _draw(out, frame)
+
+
+def _write_texts(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None:
+    """Write the table and the page."""
     texts = {
         "tables.csv": frame.to_csv(index=False),
         "tables.md": page(frame, findings(measured, frame), measured.plan.notes, run),
     }
     for name, text in texts.items():
         write_text(out / name, text)
-    _draw(out, frame)
 
 
 def _draw(out: Path, frame: pd.DataFrame) -> None:
@@ -184,5 +213,5 @@ def _draw(out: Path, frame: pd.DataFrame) -> None:
         if figure is not None:
             save_figure(figure, out, name)
         else:
-            for ending in ("png", "svg"):
+            for ending in ("png", "svg", "pdf"):
                 (out / f"{name}.{ending}").unlink(missing_ok=True)

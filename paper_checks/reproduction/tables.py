@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from command_line import table_lines
 from paper_checks import printed
 from paper_checks.reproduction.measuring import row_hits
 from paper_checks.reproduction.planning import Plan, Row, Task, paper_values
@@ -199,17 +200,7 @@ def _number(value: float, digits: int) -> str:
 
 
 def terminal_lines(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield one aligned line per number, below a heading per table."""
-    widths = (12, 12, 14, 14, 6, 9, 19, 9, 8, 9, 9)
+    """Yield one aligned line per number, below a heading per table, within the terminal."""
     for table, part in frame.groupby("table"):
         yield f"Table {table}"
-        yield _aligned(_HEADS, widths)
-        yield from (_aligned(_fields(row), widths) for row in numbers(part))
-
-
-def _aligned(fields: Sequence[str], widths: Sequence[int]) -> str:
-    """Return fields in columns, numbers to the right."""
-    left = "".join(f"{text:<{width}}" for text, width in zip(fields[:7], widths[:7], strict=True))
-    return left + "".join(
-        f"{text:>{width}}" for text, width in zip(fields[7:], widths[7:], strict=True)
-    )
+        yield from table_lines(_HEADS, [_fields(row) for row in numbers(part)])

@@ -15,7 +15,7 @@ from assignments.build import Builder, main
 from assignments.bundles import BundleError, make_wheel
 from assignments.grading.specification import Specification
 from assignments.notebooks import otter_notebook, strip_solution, student_notebook
-from assignments.source import SOURCES, SourceError, find_sources, read_cells
+from assignments.source import SOURCES, SourceError, find_sources, lines_of_term, read_cells
 from assignments.table import question_table
 
 NAMES = [path.stem for path in find_sources()]
@@ -184,7 +184,8 @@ def _check_independence(folder):
 def test_sources_are_read_as_jupytext_reads_them(name):
     import jupytext
 
-    theirs = jupytext.read(SOURCES / f"{name}.py", fmt="py:percent")["cells"]
+    text = "\n".join(line for _, line in lines_of_term((SOURCES / f"{name}.py").read_text(), 0))
+    theirs = jupytext.reads(text, fmt="py:percent")["cells"]  # which knows no variants
     ours = read_cells(SOURCES / f"{name}.py")
     assert [cell.kind for cell in ours] == [cell["cell_type"] for cell in theirs]
     assert [cell.text for cell in ours] == [cell["source"].strip("\n") for cell in theirs]
@@ -239,3 +240,25 @@ def test_the_instructors_table_is_that_of_the_sources():
     """If it is not: python -m assignments.table, and paste."""
     readme = (SOURCES.parent / "README.md").read_text(encoding="utf-8")
     assert question_table() in readme
+
+
+def test_a_term_has_its_variant_and_lines_keep_their_numbers(tmp_path):
+    path = tmp_path / "tiny.py"
+    first, rest = TINY.split("\n", 1)
+    path.write_text(f"{first}\n# # variant 2 of 2\n# # <!-- 1 of 2 -->\n{rest}")
+    for term in (0, 1):
+        cells = read_cells(path, term)
+        assert cells[1].line == read_cells(path, term + 1)[1].line
+    assert [
+        number for number, _ in lines_of_term("a\nb # variant 1 of 2\nc <!-- 2 of 2 -->", 1)
+    ] == [
+        1,
+        3,
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_students_of_a_term_see_their_variant_only(name):
+    copies = [strings(student_notebook(read_assignment(SOURCES / f"{name}.py", t))) for t in (0, 1)]
+    assert copies[0] != copies[1]
+    assert not any("of 2 -->" in text or "variant" in text for copy in copies for text in copy)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from test_grade_command import TINY
-from test_written import TOML, answered
+from test_written_part import TOML, answered
 
 from assignments import grade as command
 from assignments import marks

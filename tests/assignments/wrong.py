@@ -72,7 +72,8 @@ def wrong_students(name: str) -> Iterator[list[Wrong]]:
 
 
 def graded(source: Assignment, answers: dict[str, str], folder: Path, term: int = 0) -> Result:
-    """Return the marks of a notebook that answers some questions otherwise."""
+    """Return the marks of a notebook that answers some questions of a term otherwise."""
+    source = read_assignment(source.path, term)
     path = folder / f"{source.name}.ipynb"
     path.write_text(json.dumps(handed_in(source, answers)), encoding="utf-8")
     return grade(source.specification(term), path)

@@ -82,7 +82,7 @@ _RIGHT_BOUND = "radius * np.sqrt(second / n_values)"
 def _vacuous(bound: str, first: str) -> str:
     """Return an answer to question 7 from two expressions."""
     return f"""
-def excess_bound(complexity, n, lipschitz, loss_range, delta):
+def risk_bound(complexity, n, lipschitz, loss_range, delta):
     t = math.log(1 / delta)
     return {bound}
 
@@ -107,7 +107,7 @@ def ball_supremum(V, ball, radius):
 def ball_maximiser(V, ball, radius):
     return radius * V / np.linalg.norm(V)
 """,
-        keeps=1,
+        keeps=0.75,
         says="Trace ball, V of shape .* not the supremum",
     ),
     Wrong(
@@ -118,7 +118,7 @@ def ball_supremum(V, ball, radius):
     return radius * np.linalg.norm(V, "nuc" if ball == "trace" else "fro")
 """
         + _Q1_RIGHT_MAXIMISER,
-        keeps=2,
+        keeps=1.75,
         says="Trace ball, V of shape .* not the supremum",
     ),
     Wrong(
@@ -129,7 +129,7 @@ def ball_supremum(V, ball, radius):
     return np.linalg.norm(V, 2 if ball == "trace" else "fro")
 """
         + _Q1_RIGHT_MAXIMISER.replace("radius * ", ""),
-        keeps=0,
+        keeps=0.5,
         says="Frobenius ball, V of shape .* not the supremum",
     ),
     Wrong(
@@ -159,7 +159,7 @@ def ball_supremum(V, ball, radius):
     return radius * np.linalg.norm(V)
 """
         + _Q1_RIGHT_MAXIMISER,
-        keeps=2,
+        keeps=2.25,
         says="(?i)square",
     ),
     Wrong(
@@ -173,7 +173,7 @@ def ball_supremum(V, ball, radius):
         frobenius.append(np.linalg.norm(V))
 """
         ),
-        keeps=0.5,
+        keeps=1,
         says="NonNegative.* where the signs go",
     ),
     Wrong(
@@ -234,6 +234,65 @@ def conditional_averages(X, labels, n_labels, draws, rng):
         says="Different generators give the same answer",
     ),
     Wrong(
+        "q2",
+        "the root mean square for the mean: Jensen's loss is lost",
+        _averages(
+            """
+    for _ in range(draws):
+        V = (rng.choice([-1.0, 1.0], size=n)[:, None] * X).T @ seen / n
+        spectral.append(np.linalg.norm(V, 2))
+        frobenius.append(np.linalg.norm(V))
+"""
+        ).replace("np.mean(v)", "math.sqrt(np.mean(np.square(v)))"),
+        keeps=1,
+        says="the order of norm and mean",
+    ),
+    Wrong(
+        "q2",
+        "the variance with the divisor `draws`",
+        _averages(
+            """
+    for _ in range(draws):
+        V = (rng.choice([-1.0, 1.0], size=n)[:, None] * X).T @ seen / n
+        spectral.append(np.linalg.norm(V, 2))
+        frobenius.append(np.linalg.norm(V))
+"""
+        ).replace("ddof=1", "ddof=0"),
+        keeps=2,
+        says="Which divisor has the variance",
+    ),
+    Wrong(
+        "q3",
+        "the root of the count for the length of a walk: one sign times sqrt(count)",
+        """
+def sample_V(law, n_features, counts, rng):
+    shape = (n_features, len(counts))
+    if law == "gaussian":
+        return rng.normal(size=shape) * np.sqrt(counts / n_features)
+    if law == "rademacher":
+        return (2.0 * rng.binomial(counts, 0.5, size=shape) - counts) / math.sqrt(n_features)
+    signs = rng.choice([-1.0, 1.0], size=len(counts)) * np.sqrt(counts)
+    return np.ones((n_features, 1)) * signs / math.sqrt(n_features)
+""",
+        keeps=2.5,
+        says="no sum of so many signs|law of a sum of signs",
+    ),
+    Wrong(
+        "q3",
+        "a Gaussian rounded to the numbers that a sum of signs can be",
+        """
+def sample_V(law, n_features, counts, rng):
+    shape = (n_features, len(counts))
+    if law == "gaussian":
+        return rng.normal(size=shape) * np.sqrt(counts / n_features)
+    size = shape if law == "rademacher" else (1, len(counts))
+    sums = 2 * np.round((rng.normal(size=size) * np.sqrt(counts) - counts) / 2) + counts
+    return np.ones((n_features, 1)) * sums / math.sqrt(n_features)
+""",
+        keeps=1.75,
+        says="no sum of so many signs",
+    ),
+    Wrong(
         "q3",
         "the square root forgotten: a sum of m Gaussians given the spread m",
         """
@@ -244,7 +303,7 @@ def sample_V(law, n_features, counts, rng):
     sums = 2.0 * rng.binomial(counts, 0.5, size=(rows, len(counts))) - counts
     return np.ones((n_features, 1)) * sums / math.sqrt(n_features)
 """,
-        keeps=1.5,
+        keeps=1.75,
         says="variance of a sum of its points",
     ),
     Wrong(
@@ -256,7 +315,7 @@ def sample_V(law, n_features, counts, rng):
     sums = rng.normal(size=(rows, len(counts))) * np.sqrt(counts)
     return np.ones((n_features, 1)) * sums / math.sqrt(n_features)
 """,
-        keeps=1.5,
+        keeps=1.25,
         says="no sum of so many signs",
     ),
     Wrong(
@@ -334,8 +393,8 @@ def limit_share(n_labels):
     return 1 - 1 / (4 * n_labels)
 """
         + _Q4_SEARCH,
-        keeps=1,
-        says="fewer than .* labels are enough",
+        keeps=1.5,
+        says="not the limit",
     ),
     Wrong(
         "q4",
@@ -347,7 +406,7 @@ def limit_share(n_labels):
     return math.gamma(half + 0.5) / math.gamma(half) / math.sqrt(half)
 """
         + _Q4_SEARCH,
-        keeps=1,
+        keeps=1.25,
         says="OverflowError|math range error",
     ),
     Wrong(
@@ -365,7 +424,7 @@ def exact_share(n, n_labels):
 """
         + _Q4_RIGHT_LIMIT
         + _Q4_SEARCH,
-        keeps=2,
+        keeps=2.25,
         says="not the mean distance over all",
     ),
     Wrong(
@@ -383,7 +442,7 @@ def limit_share(n_labels):
 def labels_needed(share):
     return 1
 """,
-        keeps=0,
+        keeps=0.5,
         says="the limit is still below it",
     ),
     Wrong(
@@ -394,7 +453,7 @@ def rms_floor(S, p, n, radius):
     return radius * math.sqrt(max(S.max(), p.max() * np.trace(S)) / n)
 """
         + _Q5_GAIN,
-        keeps=0,
+        keeps=1,
         says="another choice of u or l gives a higher floor",
     ),
     Wrong(
@@ -405,7 +464,7 @@ def rms_floor(S, p, n, radius):
     return radius * math.sqrt(np.linalg.eigvalsh(S)[-1] / n)
 """
         + _Q5_GAIN,
-        keeps=0,
+        keeps=0.5,
         says="another choice of u or l gives a higher floor",
     ),
     Wrong(
@@ -416,7 +475,7 @@ def rms_floor(S, p, n, radius):
     return radius * math.sqrt((np.linalg.eigvalsh(S)[-1] + p.max() * np.trace(S)) / n)
 """
         + _Q5_GAIN,
-        keeps=0,
+        keeps=0.5,
         says="above what the two inequalities give",
     ),
     Wrong(
@@ -430,8 +489,8 @@ def rms_floor(S, p, n, radius):
 def largest_gain(S, p):
     return 1 / rms_floor(S, p, 1, 1.0)
 """,
-        keeps=1,
-        says="when all features are doubled",
+        keeps=1.5,
+        says="when all features double",
     ),
     Wrong(
         "q5",
@@ -441,7 +500,7 @@ def rms_floor(S, p, n, radius):
     return radius * math.sqrt(max(np.linalg.eigvalsh(S)[-1], np.trace(S) / len(p)) / n)
 """
         + _Q5_GAIN,
-        keeps=0,
+        keeps=1,
         says="another choice of u or l gives a higher floor",
     ),
     Wrong(
@@ -469,15 +528,22 @@ def rms_floor(S, p, n, radius):
         "q6",
         "the radius forgotten: unit balls beside the bound of a larger one",
         _figure('unit["trace"], unit["frobenius"]', _RIGHT_BOUND),
-        keeps=1.5,
+        keeps=2,
         says="not where that ball's average was measured",
     ),
     Wrong(
         "q6",
         "the Frobenius ball's average drawn for both balls",
         _figure('radius * unit["frobenius"], radius * unit["frobenius"]', _RIGHT_BOUND),
-        keeps=1.5,
+        keeps=2,
         says="'trace ball' is not where that ball's average was measured",
+    ),
+    Wrong(
+        "q6",
+        "three solid lines without markers, told apart by their colours",
+        _figure(_RIGHT_AVERAGES, _RIGHT_BOUND).replace('"o-", ', "").replace('"s--", ', ""),
+        keeps=2.5,
+        says="In black and white two of the lines look the same",
     ),
     Wrong(
         "q7",
@@ -486,7 +552,7 @@ def rms_floor(S, p, n, radius):
             "2 * lipschitz * complexity",
             "math.floor((2 * lipschitz * rate / loss_range) ** 2) + 1",
         ),
-        keeps=0,
+        keeps=1,
         says="too small, the two facts do not give so much",
     ),
     Wrong(
@@ -496,8 +562,8 @@ def rms_floor(S, p, n, radius):
             "2 * lipschitz * complexity + loss_range * math.sqrt(t / (2 * n))",
             "math.floor((2 * lipschitz * rate / loss_range + math.sqrt(t / 2)) ** 2) + 1",
         ),
-        keeps=0,
-        says="at your n the bound is still vacuous",
+        keeps=1.5,
+        says="too small, the two facts do not give so much",
     ),
     Wrong(
         "q7",
@@ -506,7 +572,7 @@ def rms_floor(S, p, n, radius):
             "2 * lipschitz * complexity + math.sqrt(2 * t / n)",
             "math.floor(((2 * lipschitz * rate + math.sqrt(2 * t)) / loss_range) ** 2) + 1",
         ),
-        keeps=0,
+        keeps=2,
         says="too small, the two facts do not give so much",
     ),
     Wrong(
@@ -516,7 +582,7 @@ def rms_floor(S, p, n, radius):
             _RIGHT_EXCESS,
             "math.floor((2 * lipschitz * rate + loss_range * math.sqrt(2 * t)) ** 2) + 1",
         ),
-        keeps=1,
+        keeps=1.5,
         says="says something earlier than at your n",
     ),
     Wrong(
@@ -526,7 +592,7 @@ def rms_floor(S, p, n, radius):
             _RIGHT_EXCESS,
             "int((2 * lipschitz * rate / loss_range + math.sqrt(2 * t)) ** 2)",
         ),
-        keeps=2.5,
+        keeps=2,
         says="Off by one or more",
     ),
 )

@@ -60,10 +60,15 @@ def _moments(variance: str, *, chance: str = "", ratio: str = "") -> str:
     return f"""
 def rank_one_moments(n, p):
     p = np.array(p)
-    variance = {variance}
-    chance = {chance or "max(0.0, 1 - 4 * variance / n**2)"}
-    ratio = {ratio or "1 - variance / (8 * n**2)"}
-    return {{"mean": n, "variance": variance, "chance": chance, "ratio": ratio}}
+    return n, {variance}
+
+
+def chebyshev_chance(n, variance):
+    return {chance or "max(0.0, 1 - 4 * variance / n**2)"}
+
+
+def attained_share(n, variance):
+    return {ratio or "1 - variance / (8 * n**2)"}
 """
 
 
@@ -131,15 +136,17 @@ def _figure(
     bound: str = "2 / np.sqrt(labels[inside])",
     names: tuple[str, str] = ("d = {d}", "Theorem 4, d = {d}"),
     scales: str = 'xscale="log", yscale="log"',
+    look: str = 'f"{next(marks)}-"',
 ) -> str:
     """Return an answer to question 6 with the given heights, region, bound, names and scales."""
     return f"""
 def transition_figure(curves, n):
     _, ax = plt.subplots()
+    marks = iter("os^Dv<>")
     for d, curve in curves.items():
         labels, average = np.array(curve["labels"]), np.array(curve["average"])
         inside = {inside}
-        ax.plot(labels, {height}, "o-", label=f"{names[0]}")
+        ax.plot(labels, {height}, {look}, label=f"{names[0]}")
         if inside.any():
             ax.plot(labels[inside], {bound}, "--", label=f"{names[1]}")
     ax.set({scales}, xlabel="labels L", ylabel="average times sqrt(n)")
@@ -198,21 +205,21 @@ WRONG: tuple[Wrong, ...] = (
         "q2",
         "takes the labels for uniform",
         _moments("2 * n * (n - 1) / p.size"),
-        0.5,
+        2.0,
         r"how likely do two points share a label",
     ),
     Wrong(
         "q2",
         "counts each pair of points once",
         _moments("n * (n - 1) * np.sum(p**2)"),
-        0.0,
+        1.5,
         r"variance of \|v\|\^2 is wrong for two points",
     ),
     Wrong(
         "q2",
         "reports the paper's upper bound 2 n^2 for 2 n (n - 1)",
         _moments("2 * n**2 * np.sum(p**2)"),
-        0.0,
+        1.5,
         r"what does n = 1 give",
     ),
     Wrong(
@@ -226,17 +233,24 @@ WRONG: tuple[Wrong, ...] = (
         "q2",
         "expands the root with 1/4 for 1/8",
         _moments("2 * n * (n - 1) * np.sum(p**2)", ratio="1 - variance / (4 * n**2)"),
-        2.25,
-        r"expansion of the root",
+        1.75,
+        r"put E t",
     ),
     Wrong(
         "q2",
         "hard-codes the visible case",
-        _moments("2.0", ratio="0.875"),
-        0.5,
+        _moments("2.0", ratio="0.9375"),
+        1.25,
         r"not that of all outcomes listed",
     ),
-    # Question 3: 0.25 no signal, 0.75 formula, 0.5 worst, 0.75 Frobenius, 0.75 trace.
+    Wrong(
+        "q2",
+        "takes n for n - 1 in the share: 1 - sum p^2/4 whatever the variance is",
+        _moments("2 * n * (n - 1) * np.sum(p**2)", ratio="1 - variance / (8 * n * (n - 1))"),
+        1.75,
+        r"put E t",
+    ),
+    # Question 3: 0.5 no signal, 0.5 formula, 0.5 worst, 0.75 Frobenius, 0.75 trace.
     Wrong(
         "q3",
         "measures the gap instead of the excess",
@@ -248,8 +262,8 @@ WRONG: tuple[Wrong, ...] = (
         "q3",
         "pastes a fixed seed in",
         _FORMULA + _WORST + _measured(seed="rng = np.random.default_rng(0)"),
-        2.25,
-        r"is the randomness taken from rng",
+        1.5,
+        r"on the samples drawn from rng",
     ),
     Wrong(
         "q3",
@@ -258,7 +272,7 @@ WRONG: tuple[Wrong, ...] = (
         "    return theta * (1 - theta / math.sqrt(theta**2 + 1 / math.sqrt(n)))\n"
         + _WORST
         + _measured(),
-        1.75,
+        2.0,
         r"how much of it is noise",
     ),
     Wrong(
@@ -327,19 +341,19 @@ WRONG: tuple[Wrong, ...] = (
         1.25,
         r"not those between neighbours",
     ),
-    # Question 5: 0.25 the paper's case, 1 where it applies, 0.75 few labels, 1 many labels.
+    # Question 5: 0.5 the paper's case, 0.75 where it applies, 0.75 few labels, 1 many labels.
     Wrong(
         "q5",
         "believes the statement as printed",
         _validity(_ENOUGH, "radius / math.sqrt(n * L)"),
-        1.0,
+        1.25,
         r"fix d and let L grow",
     ),
     Wrong(
         "q5",
         "turns the condition round: d for L",
         _validity(f"{_ENOUGH} and d <= L", "radius * math.sqrt(1 / n / max(d, L))"),
-        0.25,
+        0.5,
         r"look at the half slopes",
     ),
     Wrong(
@@ -353,7 +367,7 @@ WRONG: tuple[Wrong, ...] = (
         "q5",
         "leaves the radius out",
         _validity(f"{_ENOUGH} and d >= L", "1 / math.sqrt(n * min(d, L))"),
-        2.0,
+        1.75,
         r"half the radius",
     ),
     Wrong(
@@ -367,7 +381,7 @@ WRONG: tuple[Wrong, ...] = (
         "q5",
         "allows d = L only, the case of the visible check",
         _validity(f"{_ENOUGH} and d == L"),
-        2.0,
+        2.25,
         r"Wrong for some d and L",
     ),
     # Question 6: 0.5 axes and names, 0.75 measured lines, 0.75 Theorem 4.
@@ -413,7 +427,14 @@ WRONG: tuple[Wrong, ...] = (
         0.0,
         r"No line is labelled",
     ),
-    # Question 7: 0.25 one label, 0.75 measured share, 1 rate.
+    Wrong(
+        "q6",
+        "draws the measured lines of all d alike, in different colours",
+        _figure(look='"o-"'),
+        1.25,
+        r"In black and white two of the lines look the same",
+    ),
+    # Question 7: 0.5 one label, 0.5 measured share, 1 rate.
     Wrong(
         "q7",
         "keeps the number of labels in the rate",
@@ -439,21 +460,21 @@ WRONG: tuple[Wrong, ...] = (
         "q7",
         "divides by Theorem 3 for E|x|^2 = 1 whatever x is",
         _SHARE.replace("features.moments.second_moment / n", "1 / n") + _UNEVEN,
-        1.25,
+        1.5,
         r"which E\|x\|\^2",
     ),
     Wrong(
         "q7",
         "takes the Frobenius ball",
         _SHARE.replace('"trace"', '"frobenius"') + _UNEVEN,
-        1.25,
+        1.5,
         r"which ball",
     ),
     Wrong(
         "q7",
         "leaves the standard error in other units than the ratio",
         _SHARE.replace("average.stderr / bound", "average.stderr") + _UNEVEN,
-        1.25,
+        1.5,
         r"not in the units of the ratio",
     ),
 )

@@ -24,7 +24,7 @@ _Q1 = (
         "q1",
         "takes the Frobenius norm for the dual of the trace norm",
         _with("q1", (_SPECTRAL, "np.linalg.norm(X.T @ rho)")),
-        0.5,
+        1.5,
         "dual norm",
     ),
     Wrong(
@@ -37,16 +37,14 @@ _Q1 = (
     Wrong(
         "q1",
         "forgets the half of the squared loss",
-        _with("q1", ("0.5 * rho**2", "rho**2"), ("slope / np", "0.5 * slope / np")),
+        _with("q1", ("0.5 * rho**2", "rho**2"), ("0.5 * square", "square")),
         0.0,
         "by hand",
     ),
     Wrong(
         "q1",
         "bounds the mean over the observed labels, not the sum",
-        _with(
-            "q1", (f"radius * {_SPECTRAL})\n", f"radius * {_SPECTRAL}) / np.count_nonzero(seen)\n")
-        ),
+        _with("q1", ("radius * norm)\n", "radius * norm) / np.count_nonzero(seen)\n")),
         0.5,
         "sum or mean",
     ),
@@ -61,7 +59,7 @@ _Q1 = (
     Wrong(
         "q1",
         "lets the best multiple be negative",
-        _with("q1", ("max(0.0, float(slope / np.sum(rho**2)))", "float(slope / np.sum(rho**2))")),
+        _with("q1", ("max(0.0, float(slope / square))", "float(slope / square)")),
         2.0,
         "hopeless R",
     ),
@@ -142,7 +140,7 @@ _Q3 = (
             (_FITS, _FITS.replace("(problem,", "(problem_of(world.sample(n, rng)),")),
         ),
         0.5,
-        "one sample a trial",
+        "one sample per trial",
     ),
     Wrong(
         "q3",
@@ -231,7 +229,7 @@ _Q5 = (
         "q5",
         "copies the printed table and finds nothing wrong with it",
         _with("q5", (_LOGISTIC, _PRINTED), ('["logistic first", "logistic second"]', "[]")),
-        0.5,
+        1.5,
         "disagrees with central differences",
     ),
     Wrong(
@@ -284,21 +282,21 @@ _Q6 = (
         "q6",
         "counts missing labels as zeros",
         _with("q6", (_SEEN, "y = np.nan_to_num(y)\n        seen = ~np.isnan(y)")),
-        0.5,
+        1.0,
         "its own points",
     ),
     Wrong(
         "q6",
         "multiplies the penalty by the number of points, as for a mean loss",
         _with("q6", ("+ penalty * np.eye", "+ penalty * seen.sum() * np.eye")),
-        0.0,
+        0.5,
         "by hand",
     ),
     Wrong(
         "q6",
         "uses the Gram matrix of all points for every label",
         _with("q6", ("U[seen].T @ U[seen]", "U.T @ U")),
-        0.5,
+        1.0,
         "its own points",
     ),
     Wrong(
@@ -308,7 +306,7 @@ _Q6 = (
             "q6",
             (_SEEN, "y = np.where(np.isnan(y), np.nanmean(y), y)\n        seen = ~np.isnan(y)"),
         ),
-        0.5,
+        1.0,
         "its own points",
     ),
     Wrong(
@@ -357,6 +355,13 @@ _Q7 = (
         _with("q7", ("diagnose(X + shift,", "diagnose(X,")),
         2.0,
         "'raw' at shift",
+    ),
+    Wrong(
+        "q7",
+        "draws both measured curves alike",
+        _with("q7", ("linestyle=look.line, label=words, **look.marks()", '"-", label=words')),
+        2.0,
+        "the same dashes and markers",
     ),
 )
 

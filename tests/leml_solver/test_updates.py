@@ -232,8 +232,8 @@ def test_the_first_gradient_of_algorithm_1_is_that_at_zero(missing):
     entries = entries_of(as_labels(Y), LOSSES["logistic"], np.float64)
     iterate = GeneralLoss(CountingMatrix(as_matrix(X)), entries, 0.7, FAST, GeneralOptions())
     D = np.where(np.isnan(Y), 0.0, np.where(Y > 0, 0.5, -0.5))  # minus the slope of the loss
-    np.testing.assert_allclose(iterate.residual_times(H), D @ H, atol=1e-14)
-    np.testing.assert_allclose(iterate.residual_adjoint(X @ W), D.T @ X @ W, atol=1e-13)
+    np.testing.assert_allclose(iterate.feature_sketch(H), X.T @ D @ H, atol=1e-13)
+    np.testing.assert_allclose(iterate.label_sketch(W), D.T @ X @ W, atol=1e-13)
 
 
 def test_products_are_counted_both_ways_in_shares_of_the_rank():

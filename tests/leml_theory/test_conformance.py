@@ -23,7 +23,14 @@ from tests.extensions_example import Autoregressive
 
 SKEWS = ("uniform", "heavy:0.5", "zipf:1")
 # Every combination is measured for both balls, and for the pooled oracle where there is one.
-COMBINATIONS = list(itertools.product(WORLDS, LAWS, (1, 3), SKEWS, (0.5, 1.0, 2.0)))
+# Logistic labels need Gaussian features here: elsewhere their least risk is sampled, which takes
+# seconds per draw.  The rare outlier has one feature.
+COMBINATIONS = [
+    place
+    for place in itertools.product(WORLDS, LAWS, (1, 3), SKEWS, (0.5, 1.0, 2.0))
+    if place[0] not in ("logistic", "random-signs") or "gaussian" in place[1]
+    if place[1] != "rare-outlier"
+]
 DRAWS = {"averages": 200, "planted": 200, "shared": 40}
 
 
@@ -31,17 +38,15 @@ def is_refused(world, law, s, skew):
     """Return whether the combination has no meaning, and must be refused before it is measured."""
     if world == "planted":
         return law != "rademacher" or s > 1
-    if world == "averages":
-        return s > 1 and skew != "uniform"
-    return world == "logistic" and law not in ("gaussian", "raw-gaussian")
+    return world == "averages" and s > 1 and skew != "uniform"
 
 
 def grid(world, law, s, skew, radius, rng):
     """Return the grid of one cell, of small random sizes."""
     sizes = {"n": (24, 96), "d": (2, 4, 12), "L": (3, 8)}
     axes = {name: [int(rng.choice(values))] for name, values in sizes.items()}
-    axes |= {"s": [s], "skew": [skew], "radius": [radius]}
-    return Grid(axes, world=world, law=law, draws=DRAWS.get(world, 8))
+    axes |= {"s": [s], "skew": [skew], "radius": [radius], "world": [world], "law": [law]}
+    return Grid({**axes, "draws": DRAWS.get(world, 8)})
 
 
 def measured(plan):

@@ -173,7 +173,7 @@ def test_tends_to_one_can_fail():
 
 
 def test_a_grid_measures_every_combination():
-    experiment = Grid(AXES_GIVEN, world="rank-1", draws=2).experiment()
+    experiment = Grid({**AXES_GIVEN, "world": ["rank-1"], "draws": 2}).experiment()
     plan = experiment.plan("quick")
     assert {(i.parameters["n"], i.parameters["L"]) for i in plan} == {
         (n, n_labels) for n in (64, 256) for n_labels in (3, 5)
@@ -186,16 +186,15 @@ def test_the_main_axis_is_the_longest():
     axes = {**AXES_GIVEN, "L": [2, 3, 4]}
     assert Grid(axes).main_axis == "L"
     assert Grid(AXES_GIVEN).main_axis == "n"
-    assert set(axes) == set(AXES)
+    assert set(axes) <= set(AXES)
 
 
-@pytest.mark.parametrize("change", [{"law": "gaussian"}, {"axes": {**AXES_GIVEN, "s": [2]}}])
+@pytest.mark.parametrize("change", [{"law": ["gaussian"]}, {"s": [2]}])
 def test_planted_grids_need_rademacher_features_and_one_label(change):
-    arguments = {"axes": AXES_GIVEN, "world": "planted", "law": "rademacher", **change}
     with pytest.raises(ValueError, match="planted world needs"):
-        Grid(**arguments)
+        Grid({**AXES_GIVEN, "world": ["planted"], **change})
 
 
 def test_unknown_worlds_are_named():
     with pytest.raises(ValueError, match="'nowhere'"):
-        Grid(AXES_GIVEN, world="nowhere")
+        Grid({**AXES_GIVEN, "world": ["nowhere"]})

@@ -112,8 +112,18 @@ def test_going_on_with_a_changed_plugin_is_refused_by_name(plugin, tmp_path, own
     assert "was measured with other plugins: mine.py with SHA-256" in capsys.readouterr().err
     assert (tmp_path / "out" / "results.csv").read_bytes() == before
     own_names()
+    assert run("--plugin", plugin, *arguments, "--recompute") == 0
+    assert (tmp_path / "out" / "results.csv").read_bytes() != before
+    own_names()
     plugin.write_text(PLUGIN)
-    assert run("--plugin", plugin, *arguments) == 0
+    assert run("--plugin", plugin, *arguments) == 2
+
+
+def test_a_worker_without_the_file_gets_its_content(plugin, own_names):
+    began = Plugin.of(plugin)
+    plugin.unlink()
+    began.load()
+    assert "Mine" in EXPERIMENTS
 
 
 def test_a_worker_refuses_a_plugin_that_is_not_what_the_run_began_with(plugin, own_names):

@@ -111,7 +111,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 def test_killed_again_and_again_it_ends_equal_to_the_bit(tmp_path, uninterrupted):
     folder, chance = tmp_path / "out", random.Random(20140)
     for kill in range(3):
-        goal = lines_in(folder) + chance.randint(1, 50)
+        goal = lines_in(folder) + chance.randint(1, 20)
         with started(folder, 2) as process:
             wait_until(lambda goal=goal: lines_in(folder) >= goal)
             time.sleep(chance.uniform(0, 0.02))
@@ -270,8 +270,23 @@ def test_a_record_that_cannot_be_stored_is_a_failure_of_its_cell(tmp_path):
         run(tmp_path / "out", cells(2), toy_measure.return_an_array)
 
 
-def test_a_worker_that_dies_is_reported(tmp_path):
-    with pytest.raises(RunError, match=r"A worker process died.*0 of 4 cells are safe"):
+def test_a_cell_that_kills_its_process_is_named_and_all_others_are_measured(
+    tmp_path, uninterrupted
+):
+    grid = cells(20)
+    with pytest.raises(
+        RunError, match=r"(?s)1 of 20 cells failed.*ends the process.*alone"
+    ) as caught:
+        run(tmp_path / "out", grid, toy_measure.die_at_seven, jobs=2)
+    assert [failure.cell.parameters["size"] for failure in caught.value.failures] == [7]
+    found = bits(Store.open(tmp_path / "out").load())
+    named = {failure.cell.key for failure in caught.value.failures}
+    assert found == {c.key: uninterrupted[c.key] for c in grid if c.key not in named}
+
+
+def test_processes_that_die_whatever_they_measure_end_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("leml_theory.runs.runner._MOST_DEATHS", 3)
+    with pytest.raises(RunError, match=r"die whatever they measure, 3 times.*0 of 4 cells are"):
         run(tmp_path / "out", cells(4), toy_measure.die, jobs=2)
 
 

@@ -1,10 +1,13 @@
 """The store: what is written comes back to the bit, and what is wrong is named."""
 
+import contextlib
 import errno
 import json
 import os
 import shutil
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leml_theory.runs import store as store_module
+from leml_theory.runs.agreement import agree
 from leml_theory.runs.cells import Cell
+from leml_theory.runs.provenance import Source
 from leml_theory.runs.store import Result, Shard, Store, StoreError, checked_records
 
+HERE = Path(__file__).parent
+PATHS = os.pathsep.join([str(HERE), str(HERE.parents[1])])
 DESCRIPTION = {"preset": "toy"}
 CELLS = [Cell("toy", {"n": n}, 0) for n in range(5)]
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
@@ -182,7 +189,7 @@ def test_equal_results_of_one_cell_are_fine_and_different_ones_are_not(store):
     assert len(store.load()) == len(CELLS)
     again.append(Result(CELLS[0].key, [{"value": -0.0, "limit": float("nan")}], 9.0))
     again.close()
-    with pytest.raises(StoreError, match=r"contradicts an earlier line.*Choose another folder"):
+    with pytest.raises(StoreError, match=r"contradicts another result of the same cell.*Choose"):
         store.load()
 
 
@@ -279,6 +286,157 @@ def test_another_schema_is_refused(store, monkeypatch):
     monkeypatch.setattr(store_module, "SCHEMA", 99)
     with pytest.raises(StoreError, match="it was written in schema 1, this is 99"):
         Store.create(store.folder, CELLS, description=DESCRIPTION)
+
+
+# Where results come from
+
+
+def source(**changes):
+    """Describe a process that measured, like all others but for the changes."""
+    content = {"code": {"leml_theory": "a" * 64}, "versions": {"numpy": "2.0"}, "blas": ["SSE"]}
+    content |= {"processor": "old", "command": ["sweep"], "host": "h", "started": "t", "process": 1}
+    return Source(**content | changes)
+
+
+OLD, SAME, NEW = source(), source(process=2), source(process=3, processor="new", blas=["AVX"])
+
+
+def keep(store, process, value, stderr=0.1):
+    """Store a result of the first cell."""
+    records = [{"value": value, "stderr": stderr, "draws": 5}]
+    with contextlib.closing(Shard(store.shards)) as shard:
+        shard.extend([Result(CELLS[0].key, records, 1.0, process.id)], process)
+
+
+def test_a_line_names_the_record_of_its_process(store):
+    keep(store, OLD, 0.5)
+    (line,) = next(store.shards.glob("*.jsonl")).read_text().splitlines()
+    named = json.loads(line)["result"]["source"]
+    kept = json.loads((store.folder / "provenance" / f"{named}.json").read_text())
+    assert kept == OLD.content
+    (origin,) = store.origins()
+    assert (origin["cells"], origin["processor"]) == (1, "old")
+
+
+def test_a_record_that_is_missing_or_changed_is_named(store):
+    keep(store, OLD, 0.5)
+    (path,) = (store.folder / "provenance").glob("*.json")
+    path.write_text(path.read_text().replace("old", "new"))
+    with pytest.raises(StoreError, match=rf"Line 1 of .*names `provenance/{OLD.id}.json`"):
+        store.load()
+    path.unlink()
+    with pytest.raises(StoreError, match="which is missing or was changed"):
+        store.load()
+
+
+def test_processes_of_one_kind_must_agree_to_the_bit(store):
+    keep(store, OLD, 0.5)
+    keep(store, SAME, 0.5)
+    assert len(store.load()) == 1
+    keep(store, SAME, np.nextafter(0.5, 1))
+    with pytest.raises(StoreError, match="contradicts another result of the same cell"):
+        store.load()
+
+
+@pytest.mark.parametrize(
+    ("value", "stderr", "agrees"),
+    [
+        (0.5 + 4e-7, 0.0, True),  # 1e-6 relative
+        (0.5 + 6e-7, 0.0, False),
+        (0.5 + 9e-4, 0.1, True),  # a hundredth of the standard error
+        (0.5 + 1.1e-3, 0.1, False),
+        (float("nan"), 0.1, False),
+    ],
+)
+def test_processors_of_two_kinds_must_agree_within_the_tolerance(store, value, stderr, agrees):
+    keep(store, OLD, 0.5, stderr)
+    keep(store, NEW, value, stderr)
+    assert bool(store.status().damage) is not agrees
+
+
+def test_the_chosen_result_does_not_depend_on_the_names_of_files(store):
+    """It once was that of the file whose name came first."""
+    chosen = set()
+    for names in (("a.jsonl", "b.jsonl"), ("b.jsonl", "a.jsonl")):
+        for name, process, value in zip(names, (OLD, NEW), (0.5, 0.5 + 1e-9), strict=True):
+            keep(store, process, value)
+            next(store.shards.glob(f"{os.getpid()}-*")).replace(store.shards / name)
+        chosen.add(store.load()[CELLS[0].key][0]["value"])
+    assert len(chosen) == 1
+
+
+def test_only_numbers_may_differ_between_processors():
+    first = [{"value": 1.0, "draws": 5, "law": "a", "wide": True, "none": None}]
+    assert agree(first, [dict(first[0])])
+    for change in ({"draws": 6}, {"law": "b"}, {"wide": 1}, {"none": 0.0}, {"value": 1}):
+        assert not agree(first, [first[0] | change])
+    assert not agree(first, [])
+    assert not agree(first, [{"value": 1.0}])
+
+
+def test_kernels_of_openblas_agree_on_a_fit(tmp_path):
+    """Two kernels of one library stand for two processors; most of their bits differ."""
+    found = []
+    for kernel in ("Prescott", "Haswell"):
+        code = "from test_store import fitted; fitted()"
+        environment = {**os.environ, "OPENBLAS_CORETYPE": kernel, "PYTHONPATH": PATHS}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        )
+        if done.returncode < 0:
+            pytest.skip(f"this processor cannot run the kernel {kernel}")
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout))
+    if found[0]["blas"] == found[1]["blas"]:
+        pytest.skip("this BLAS does not let its kernel be chosen")
+    assert found[0]["records"] != found[1]["records"]
+    assert agree(found[0]["records"], found[1]["records"])
+
+
+def fitted():
+    """Print what a fit of the squared loss gives here, and the BLAS that computed it."""
+    from leml_theory.measurements import measure
+    from leml_theory.runs.provenance import source_of
+    from leml_theory.sweep.experiments import EXPERIMENTS
+
+    planned = next(p for p in EXPERIMENTS["X9"].plan("quick") if p.kind == "erm")
+    records = checked_records(measure(Cell(planned.kind, {**planned.parameters, "draws": 3}, 0)))
+    print(json.dumps({"records": records, "blas": source_of(measure).blas}))
+
+
+def test_results_of_other_code_are_refused_and_can_be_forgotten(store):
+    keep(store, OLD, 0.5)
+    with contextlib.closing(Shard(store.shards)) as shard:  # by a version that kept no record
+        shard.extend([Result(cell.key, records_of(cell), 1.0) for cell in CELLS[1:3]])
+    new = source(code={"leml_theory": "b" * 64}, process=9)
+    with contextlib.closing(Shard(store.shards)) as shard:
+        shard.extend([Result(CELLS[4].key, [{"value": 2.0}], 1.0, new.id)], new)
+    with pytest.raises(StoreError, match=r"holds 3 results that other code measured .*--recompute"):
+        store.check_code(new.code)
+    store.forget_other_code(new.code)
+    store.check_code(new.code)
+    assert list(store.load()) == [CELLS[4].key]
+
+
+def test_a_store_takes_what_another_has_measured_with_its_records(store, tmp_path):
+    other = Store.create(tmp_path / "other", CELLS, description=DESCRIPTION)
+    keep(other, NEW, 0.5)
+    keep(store, OLD, 0.5 + 1e-9)
+    assert store.adopt(other, {CELLS[0].key}) == 1
+    assert store.adopt(other, {CELLS[0].key}) == 0
+    assert len(store.load()) == 1
+    assert len(list((store.folder / "provenance").glob("*.json"))) == 2
+
+
+def test_another_version_is_taken_over_when_asked(tmp_path):
+    there = {"version": "0.2.0"}
+    Store.create(tmp_path / "out", CELLS, description=there)
+    here = {"version": "0.3.0"}
+    with pytest.raises(StoreError, match=r"by version 0\.2\.0, this is 0\.3\.0.*--recompute"):
+        Store.create(tmp_path / "out", CELLS, description=here)
+    store = Store.create(tmp_path / "out", CELLS, description=here, recompute=True)
+    assert store.manifest.description == here
+    assert Store.open(tmp_path / "out").manifest == store.manifest
 
 
 def test_results_of_version_0_1_0_are_loaded_or_refused_by_name(tmp_path):

@@ -15,6 +15,7 @@ import pytest
 
 from leml_theory.bounds import COMPLEXITY_BOUNDS, tabled_bounds
 from leml_theory.plots import plot_experiment
+from leml_theory.runs import provenance
 from leml_theory.sweep import __main__ as sweep
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,8 +130,15 @@ def test_a_grid_over_the_share_observed_has_valid_bounds_everywhere(tmp_path):
         (["--seed", "-1"], "--seed: expected a whole number of at least 0"),
         (["--observed", "1.5"], "from 1e-06 to 1"),
         (["--law", "cauchy"], "invalid choice"),
+        (["--world", "rank-0"], "rank-K"),
+        (["--world", "planted:2"], "planted:CORRELATION"),
+        (["--loss", "cubic"], "invalid choice: cubic; there are linear"),
+        (["--precision", "0"], "from 0.01% to 50%"),
+        (["--x", "color"], "expected one of n, d, L"),
+        (["--n", "1.5"], "whole numbers"),
         (["--n", ","], "separated by commas"),
         (["dance"], "invalid choice"),
+        (["--part", "3/2"], "--part: expected i/N with 1 <= i <= N"),
     ],
 )
 def test_wrong_usage_ends_with_two_and_says_why(arguments, message, capsys):
@@ -148,12 +156,21 @@ def test_wrong_usage_ends_with_two_and_says_why(arguments, message, capsys):
         ([*GRID, "--world", "planted", "--s", "2"], "planted world needs"),
         ([*GRID, "--s", "9"], "without replacement"),
         ([*GRID, "--s", "2", "--skew", "zipf:1"], "only with uniform labels"),
-        ([*GRID, "--world", "logistic", "--law", "rank-one"], "logistic world needs"),
+        ([*GRID, "--world", "rank-1", "--loss", "hinge"], "needs labels of two values"),
+        ([*GRID, "--world", "planted:0.5", "--law", "gaussian"], "need RademacherVectors"),
+        ([*GRID, "--rank", "2"], "give --solver exact,leml"),
+        ([*GRID, "--solver", "leml", "--rank", "9", "--world", "shared"], "must not exceed"),
+        (["--n", "2e4", "--world", "logistic", "--law", "rank-one"], "too few for n = 20000"),
+        ([*GRID, "--grid", "nowhere.toml"], "nowhere.toml"),
         ([*GRID, "--observed", "0.5", "--s", "2"], "leave out --s and --skew"),
         ([*GRID, "--observed", "0.5", "--world", "planted"], "planted world needs"),
         (["--draws", "1"], "at least 2"),
         (["plot"], "run the sweep"),
         (["status"], "holds no results"),
+        (["merge"], "holds no parts"),
+        (["status", "elsewhere"], "only merge takes folders"),
+        ([*GRID, "--part", "5/9"], "there are only 4 cells"),
+        ([*GRID, "--cluster", "local:0"], "local:N with N >= 1"),
     ],
 )
 def test_unusable_input_ends_with_two_and_no_traceback(arguments, message, tmp_path, capsys):
@@ -184,6 +201,66 @@ def test_a_table_that_was_changed_is_refused(tmp_path, capsys):
     (out / "results.csv").write_bytes(table)
     assert run("plot", "--out", out, "--only", "X5") == 2
     assert "holds no X5" in capsys.readouterr().err
+
+
+def test_a_summary_that_was_changed_is_refused_and_an_old_one_taken(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(*GRID, "--out", out) == 0
+    path = out / "summary.json"
+    text = path.read_text()
+    summary = json.loads(text)
+    assert summary["origins"][0]["cells"] == 4
+    assert summary["origins"][0]["processor"]
+    path.write_text(text.replace('"cells": 4', '"cells": 5'))
+    assert run("plot", "--out", out) == 2
+    assert "summary.json` is missing or has changed" in capsys.readouterr().err
+    del summary["checksum"]
+    path.write_text(json.dumps(summary))
+    assert run("plot", "--out", out) == 2
+    summary["versions"]["leml-theory"] = "0.2.0"  # which kept no checksum
+    path.write_text(json.dumps(summary))
+    assert run("plot", "--out", out) == 0
+
+
+def test_parts_are_merged_to_the_same_table(tmp_path, capsys):
+    """The arguments of the parts are kept with them: merge needs none."""
+    whole, out, moved = tmp_path / "whole", tmp_path / "out", tmp_path / "moved"
+    assert run(*GRID, "--out", whole) == 0
+    assert run(*GRID, "--out", out, "--part", "1/2") == 0
+    assert run("merge", "--out", out) == 1
+    assert "2 of 4 cells are missing: part 1/2 has 2 of 2" in capsys.readouterr().err
+    assert run(*GRID, "--out", moved, "--part", "2/2") == 0
+    assert run("merge", moved, out, "--out", out) == 0
+    assert (out / "results.csv").read_bytes() == (whole / "results.csv").read_bytes()
+    assert run("status", "--out", out) == 0
+    assert "part-1-of-2: 2 of 2 cells" in capsys.readouterr().out
+    assert run(*GRID, "--out", out) == 0  # the merged folder goes on as any other
+
+
+def test_parts_of_another_grid_are_not_merged(tmp_path, capsys):
+    assert run(*GRID, "--out", tmp_path / "a", "--part", "1/2") == 0
+    assert run(*GRID, "--seed", 1, "--out", tmp_path / "b", "--part", "2/2") == 0
+    assert run("merge", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "c") == 2
+    assert "its seed is 1, yours 0" in capsys.readouterr().err
+
+
+def test_results_of_other_code_are_refused_or_measured_again(tmp_path, monkeypatch, capsys):
+    """An edited measurement once went on silently with what the old one had stored."""
+    assert run(*GRID, "--out", tmp_path) == 0
+    before = (tmp_path / "results.csv").read_bytes()
+    real = provenance._hash_of_package
+    edited = {"leml_theory": "0" * 64}
+    monkeypatch.setattr(provenance, "_hash_of_package", lambda name: edited.get(name, real(name)))
+    assert run(*GRID, "--out", tmp_path) == 2
+    error = capsys.readouterr().err
+    assert "4 results that other code measured (leml_theory with SHA-256" in error
+    assert "000000000000 here" in error
+    assert "--recompute" in error
+    assert run(*GRID, "--out", tmp_path, "--recompute") == 0
+    (origin,) = json.loads((tmp_path / "summary.json").read_text())["origins"]
+    assert origin["code"]["leml_theory"] == "0" * 64
+    assert (tmp_path / "results.csv").read_bytes() == before
+    assert run(*GRID, "--out", tmp_path) == 0
 
 
 def test_a_foreign_folder_is_refused(tmp_path, capsys):
@@ -229,5 +306,15 @@ def test_help_is_a_page_for_newcomers(capsys):
         run("--help")
     assert stop.value.code == 0
     page = capsys.readouterr().out
-    for word in ("examples:", "--preset", "--only", "--out", "--seed", "--jobs", "Exit status"):
+    for word in (
+        "examples:",
+        "--cluster",
+        "--part",
+        "--preset",
+        "--only",
+        "--out",
+        "--seed",
+        "--jobs",
+        "Exit status",
+    ):
         assert word in page

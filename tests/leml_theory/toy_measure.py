@@ -1,6 +1,6 @@
 """Small measurements for the tests of the runner, importable by its worker processes.
 
-`python -m toy_measure FOLDER JOBS [MEASURE]` runs the toy grid, for the tests that kill it.
+`python -m toy_measure FOLDER JOBS|CLUSTER [MEASURE]` runs the toy grid, for tests that kill it.
 """
 
 import math
@@ -49,6 +49,12 @@ def measure_in_short_batches(cell):
     return measure(cell)
 
 
+def measure_in_quick_batches(cell):
+    """Measure slowly in batches that last five cells."""
+    workers._BATCH_SECONDS = 0.05
+    return measure_slowly(cell)
+
+
 def fail_when_small(cell):
     if cell.parameters["size"] < 5:
         raise ZeroDivisionError(f"no size of {cell.parameters['size']}")
@@ -61,6 +67,21 @@ def return_an_array(cell):
 
 def die(cell):
     os._exit(9)
+
+
+def die_at_seven(cell):
+    if cell.parameters["size"] == 7:
+        os._exit(9)
+    return measure(cell)
+
+
+def take_memory_at_seven(cell):
+    """Hold 1 GB for a while, more than the tests allow a worker."""
+    if cell.parameters["size"] == 7:
+        held = np.ones(2**27)
+        time.sleep(2.0)
+        return [{"value": held[-1]}]
+    return measure(cell)
 
 
 def overflow(cell):
@@ -87,10 +108,11 @@ def main():
     import toy_measure  # Not as __main__, so that workers find the functions by name.
 
     folder, jobs, *name = sys.argv[1:]
+    where = {"jobs": int(jobs)} if jobs.isdecimal() else {"jobs": 1, "cluster": jobs}
     chosen = getattr(toy_measure, name[0] if name else "measure_slowly")
     store = Store.create(folder, cells(), description={"grid": "toy"})
     try:
-        execute(cells(), store, jobs=int(jobs), measure=chosen)
+        execute(cells(), store, **where, measure=chosen)
     except (Exception, KeyboardInterrupt) as error:
         sys.exit(f"{type(error).__name__}: {error}")
 

@@ -72,7 +72,7 @@ EQUIVALENT: dict[Key, str] = {
     ): "rows of the triangular factor below the k-th are zero",
     (
         FACTORED + "certificate.py",
-        "_SideSums.repair",
+        "_repaired",
         "return np.asarray(u * np.where(y > 0, shrink[0][labels], shrink[1][labels]))",
         "return np.asarray(u * np.where(y >= 0, shrink[0][labels], shrink[1][labels]))",
         0,
@@ -102,14 +102,14 @@ EQUIVALENT: dict[Key, str] = {
     ): SPEED_ONLY + "how exactly an update is solved",
     (
         FACTORED + "algorithm_2.py",
-        "_dense_gram",
+        "dense_gram",
         "block = max(1, (1 << 22) // X.shape[1])",
         "block = max(1, (1 << 22) * X.shape[1])",
         0,
     ): SPEED_ONLY + "rows of a block of the sum",
     (
         FACTORED + "algorithm_2.py",
-        "_dense_gram",
+        "dense_gram",
         "block = max(1, (1 << 22) // X.shape[1])",
         "block = max(1, (0 << 22) // X.shape[1])",
         0,

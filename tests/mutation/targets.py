@@ -55,7 +55,7 @@ TARGETS = {
 ALWAYS = {
     (
         "leml_solver/_factored/certificate.py",
-        "_SideSums.repair",
+        "_repaired",
         "return np.asarray(u * np.where(y > 0, shrink[0][labels], shrink[1][labels]))",
         "return u",
         0,

@@ -1,12 +1,16 @@
 """The command that trains the tables of Section 5 again, end to end on a small data set."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
 from reproduce_data import tiny_folder
 
+from leml_theory.runs import Store
 from paper_checks.__main__ import main
 from paper_checks.reproduction import command, measuring
+from paper_checks.reproduction.growing import time_left
 from paper_checks.reproduction.planning import METHODS, Request, make_plan
 
 COLUMNS = "table,dataset,method,loss,ratio,observed,metric,protocol,ours,stderr,paper"
@@ -19,6 +23,7 @@ def folder(tmp_path_factory):
 
 def run(folder, out, *more, status=0):
     arguments = ["reproduce", "--data", str(folder), "--out", str(out), "--jobs", "1", "--quick"]
+    arguments += ["--budget", "1000"]  # no test depends on how fast the machine is
     assert main([*arguments, *more]) == status
     return out / "tables.csv"
 
@@ -135,6 +140,67 @@ def test_a_stopped_run_goes_on_and_ends_the_same(folder, tmp_path, monkeypatch, 
     assert "4 of 25 cells are safe" in capsys.readouterr().err
     monkeypatch.undo()
     assert run(folder, tmp_path / "cut", *wanted).read_bytes() == whole
+
+
+def test_a_budget_ends_a_run_with_a_partial_table_that_can_be_resumed(
+    folder, tmp_path, monkeypatch, capsys
+):
+    wanted = ("--dataset", "tiny", "--table", "6", "--method", "CPLST,PLST")
+    done = []
+
+    def measure(where, cell):
+        if len(done) == 3:
+            time.sleep(600)  # until the budget ends it
+        done.append(cell.key)
+        return measuring.measure(where, cell)
+
+    monkeypatch.setattr(command, "measure", measure)
+    run(folder, tmp_path, *wanted, "--budget", "0.05", status=1)
+    said = capsys.readouterr()
+    assert "10 trainings, 1 processes, at most 0.05 min" in said.err
+    assert "the budget of 0.05 min is used up." in said.err
+    assert "run the same command again" in said.err
+    partial = pd.read_csv(tmp_path / "tables.csv")
+    assert len(partial) <= 3
+    monkeypatch.undo()
+    assert len(pd.read_csv(run(folder, tmp_path, *wanted))) == 10
+    assert not set(done) - {cell.key for cell in make_cells(folder, wanted)}
+
+
+def make_cells(folder, wanted):
+    """Return the trainings of a selection."""
+    request = Request(folder, (wanted[1],), (int(wanted[3]),), tuple(wanted[5].split(",")), True)
+    return make_plan(request).all_cells()
+
+
+def test_the_time_left_is_told_by_kind(folder):
+    """A mean over all kinds once promised 25,070 s for what took 996."""
+    cells = make_cells(folder, (None, "tiny", None, "6", None, "CPLST,WSABIE"))
+    slow = [cell for cell in cells if cell.parameters["method"] == "WSABIE"]
+    fast = [cell for cell in cells if cell not in slow]
+    assert len(fast) == 5
+    assert time_left(cells, {}, 2) == (
+        f"0 of {len(cells)} trainings, {len(cells)} of kinds that none has finished of yet"
+    )
+    seconds = {fast[0].key: 2.0, fast[1].key: 4.0}
+    unknown = f"{len(slow)} more of kinds that none has finished of yet"
+    assert time_left(cells, seconds, 1).endswith(f"about 9 s left, {unknown}")
+    seconds[slow[0].key] = 100.0
+    expected = (9 + 100 * (len(slow) - 1)) / 2
+    assert time_left(cells, seconds, 2).endswith(f"about {expected:.0f} s left")
+
+
+def test_the_table_grows_while_trainings_go_on(folder, tmp_path, capsys):
+    wanted = ("--dataset", "tiny", "--table", "6", "--method", "CPLST")
+    run(folder, tmp_path, *wanted)
+    plan = make_plan(Request(folder, ("tiny",), (6,), ("CPLST",), True))
+    (place,) = (tmp_path / "cells").iterdir()
+    capsys.readouterr()
+    shown: set[int] = set()
+    for lines in (7, 0):  # a title, a head and five rows; then nothing that is new
+        command._grown(tmp_path, plan, Store.open(place), "quick run.", shown)
+        assert len(capsys.readouterr().out.splitlines()) == lines
+    assert "quick run. Partial: 5 are done." in (tmp_path / "tables.md").read_text()
 
 
 def test_results_do_not_depend_on_the_number_of_processes(folder, tmp_path):

@@ -1,18 +1,26 @@
-"""A grid of the user's own: every combination of the given axes in one world."""
+"""A grid of the user's own: every combination of the given axes, planned as an experiment."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from argument_checks import one_of
+from leml_solver.losses import LOSSES
 from leml_theory.rademacher import check_draws
 from leml_theory.sweep.experiments.design import Experiment, Fit, Planned
-from leml_theory.worlds import feature_law, observation_of
+from leml_theory.worlds import LABELS, feature_law, label_model, observation_of
+from simulations import Scenario
 
 GRID = "grid"  # what tables call a grid of the user's own
-AXES = ("n", "d", "L", "s", "skew", "radius")
+NUMERIC = ("n", "d", "L", "s", "radius", "rank")
+AXES = (*NUMERIC, "skew", "law", "world", "loss")
+SOLVERS = ("exact", "leml")
 # world -> (label model, loss); the first two need no label model of their own
 WORLDS = {
     "averages": ("all-ones", "linear"),
@@ -20,116 +28,213 @@ WORLDS = {
     "rank-1": ("rank-1", "squared"),
     "rank-3": ("rank-3", "squared"),
     "shared": ("shared", "squared"),
+    "nearly-shared": ("nearly shared", "squared"),
     "independent": ("independent", "squared"),
     "logistic": ("logistic", "logistic"),
+    "all-ones": ("all-ones", "linear"),
+    "random-signs": ("random-signs", "logistic"),
 }
+DEFAULTS: dict[str, Any] = {
+    "n": [256, 1024, 4096], "d": [32], "L": [32], "s": [1], "radius": [1.0], "rank": [],
+    "skew": ["uniform"], "law": [], "world": ["averages"], "loss": [], "solver": ["exact"],
+    "draws": 50, "precision": 0.0, "x": "", "y": "", "hue": "", "panel": "",
+}  # fmt: skip
+_FITTED = ("trace", "frobenius", "leml", "pooled")
+_AVERAGED = ("n", "d", "L", "skew", "law")  # what the averages beside a risk depend on
+# With more points a sample's excess is below the error of a least risk that is itself sampled.
+_MOST_SAMPLED = 10_000
+
+_FIRST_BATCH = 20  # draws before the first look at a precision
+
+Place = dict[str, Any]
+
+
+def world_of(name: str) -> tuple[str, str]:
+    """Return the label model and the loss of a world; 'rank-K' and 'planted:RHO' are worlds too."""
+    if name not in WORLDS and name.startswith("rank-"):
+        return name, "squared"
+    if name not in WORLDS and name.startswith("planted:"):
+        return name, "linear"
+    return WORLDS[one_of(name, "world", WORLDS)]
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The axes of a grid, each a list of values, and the world they are measured in.
+    """The whole specification of a grid, as it is stored with the results.
 
     Parameters
     ----------
-    axes : dict of str to list
-        For each of n, d, L, s, skew, radius the values to combine.
-    world : str
-        One of `WORLDS`: what the labels are and which risk is measured beside the averages.
-    law : str
-        Feature law.
-    draws : int
-        Draws per cell.
+    spec : mapping
+        For each of `AXES` the values to combine; `solver`, 'exact' and 'leml'; `draws` per cell, or
+        with a `precision` the draws of its first batch; `x`, `y`, `hue` and `panel`, the axes of
+        the picture.  What is left out is as in `DEFAULTS`.
+
+    Examples
+    --------
+    >>> from leml_theory.sweep.experiments.custom import Grid
+    >>> grid = Grid({"n": [64, 256], "L": [4, 8], "world": ["shared"]})
+    >>> grid.main_axis, len(grid.experiment().plan("quick"))
+    ('n', 8)
     """
 
-    axes: dict[str, list[Any]]
-    world: str = "averages"
-    law: str = "gaussian"
-    draws: int = 50
+    spec: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        one_of(self.world, "world", WORLDS)
-        check_draws(self.draws)
-        for skew, n_labels, s in product(*(self.axes[axis] for axis in ("skew", "L", "s"))):
-            observation_of(skew, n_labels, s)  # says what is wrong before anything is measured
-        several, random = self.axes["s"] != [1], "observed" in self.axes["skew"][0]
-        if self.world == "planted" and (self.law != "rademacher" or several or random):
-            raise ValueError(
-                "The planted world needs --law rademacher and one label per point (--s 1), "
-                f"got law {self.law!r}, s {self.axes['s']} and skew {self.axes['skew']}."
-            )
-        if self.world == "averages" and several and self.axes["skew"] != ["uniform"]:
-            raise ValueError(
-                "Several labels per point are averaged only with uniform labels, got skew "
-                f"{self.axes['skew']}; choose another --world or --s 1."
-            )
-        laws = [feature_law(self.law, d) for d in self.axes["d"]]
-        if self.world == "logistic" and any(law.kind != "gaussian" for law in laws):
-            raise ValueError(
-                "The logistic world needs a Gaussian law such as --law gaussian, where its least "
-                f"risk is known, got law {self.law!r}."
-            )
-        if self.world == "averages" and several and any(law.mean_vector is None for law in laws):
-            raise ValueError(
-                "Several labels per point are averaged only with laws whose mean is known, got "
-                f"law {self.law!r}; give it a `mean_vector`, or choose --s 1."
-            )
+        for name in self.spec:
+            one_of(name, "grid", DEFAULTS)
+        full = {**DEFAULTS, **self.spec}
+        if full["precision"]:
+            full["draws"] = self.spec.get("draws", _FIRST_BATCH)
+        if not full["law"]:
+            full["law"] = ["rademacher" if _plants(full["world"]) else "gaussian"]
+        if "leml" in full["solver"]:
+            smallest = min(*full["d"], *full["L"])
+            full["rank"] = full["rank"] or [min(4, smallest)]
+            if max(full["rank"]) > smallest:
+                raise ValueError(f"--rank must not exceed d or L, {smallest}, got {full['rank']}.")
+        elif full["rank"]:
+            raise ValueError("--rank is that of LEML; give --solver exact,leml as well.")
+        object.__setattr__(self, "spec", full)
+        check_draws(full["draws"])
+        for axis in ("x", "y", "hue", "panel"):
+            if full[axis] and full[axis] != "ball":
+                one_of(full[axis], axis, AXES)
+        for place in self.places():
+            _check(place)
 
     @property
     def main_axis(self) -> str:
-        """The axis with the most values, along which slopes are fitted."""
-        return max(AXES, key=lambda axis: (len(self.axes[axis]), -AXES.index(axis)))
+        """The axis `x`; by default the longest one that has numbers, along which slopes are."""
+        lengths = {axis: len(self.spec[axis]) for axis in AXES}
+        numeric = [a for a in (*NUMERIC, "skew") if lengths[a] > 1 and self.column(a)]
+        choices = numeric or list(AXES)
+        return self.spec["x"] or max(choices, key=lambda a: (lengths[a], -AXES.index(a)))
+
+    def column(self, axis: str) -> str:
+        """Return the column of numbers along an axis, '' for an axis of categories."""
+        if axis != "skew":
+            return axis if axis in NUMERIC else ""
+        families = {skew.partition(":")[0] for skew in self.spec["skew"]}
+        family = families.pop() if len(families) == 1 else ""
+        return {"heavy": "P", "zipf": "P", "observed": "observed"}.get(family, "")
+
+    def places(self) -> Iterator[Place]:
+        """Yield every combination of the axes."""
+        values = [self.spec[axis] or [None] for axis in AXES]
+        for chosen in product(*values):
+            place = dict(zip(AXES, chosen, strict=True))
+            labels, loss = world_of(place["world"])
+            yield {**place, "labels": labels, "loss": place["loss"] or loss}
 
     def experiment(self) -> Experiment:
         """Return the grid as an experiment that reports slopes and holds bounds against risks."""
         plan = self._plan()
-        axis = self.main_axis
-        if axis == "skew" and "observed" in self.axes["skew"][0]:
-            axis = "observed"
-        numeric = "P" if axis == "skew" else axis
+        column = self.column(self.main_axis)
+        title = f"{', '.join(self.spec['world'])} against {self.main_axis}"
         fits = [
-            Fit(
-                series,
-                quantity,
-                numeric,
-                "reported",
-                {"trace": float("nan"), "frobenius": float("nan")},
-            )
+            Fit(series, quantity, axis, "reported", dict.fromkeys(_FITTED, math.nan))
             for series in dict.fromkeys(planned.series for planned in plan)
             for quantity in ("rademacher average", "supremum deviation", "excess risk")
-            if len(self.axes[self.main_axis]) > 1
+            for axis in [_radius_column(quantity) if column == "radius" else column]
+            if column and len(self.spec[self.main_axis]) > 1
         ]
-        title = f"{self.world}, {self.law} features, against {axis}"
         return Experiment(GRID, title, lambda _: plan, fits)
 
     def _plan(self) -> list[Planned]:
-        """Return the planned cells of every combination."""
-        plan = []
-        for values in product(*(self.axes[axis] for axis in AXES)):
-            place = dict(zip(AXES, values, strict=True))
-            plan += self._cells(self._series(place), place)
-        return plan
+        """Return the planned cells of every combination, each once in its series."""
+        plan = [planned for place in self.places() for planned in self._cells(place)]
+        return list({(p.series, p.kind, str(p.parameters), p.radius): p for p in plan}.values())
 
-    def _series(self, place: dict[str, Any]) -> str:
+    def _series(self, place: Place, axes: tuple[str, ...] = AXES) -> str:
         """Return the name of a series: the values of the other axes that vary."""
-        others = [a for a in AXES if a != self.main_axis and len(self.axes[a]) > 1]
-        name = ", ".join(f"{axis} = {place[axis]}" for axis in others) or self.world
+        others = [a for a in axes if a != self.main_axis and len(self.spec[a]) > 1]
+        name = ", ".join(f"{axis} = {place[axis]}" for axis in others)
+        name = name or (place["world"] if len(self.spec["world"]) == 1 else GRID)
         return name.replace("skew = observed:", "observed = ")
 
-    def _cells(self, series: str, place: dict[str, Any]) -> list[Planned]:
+    def _cells(self, place: Place) -> list[Planned]:
         """Return the cells of one combination: the averages, and the risk of the world."""
-        labels, loss = WORLDS[self.world]
-        radius = place.pop("radius")
-        common = {**place, "law": self.law, "draws": self.draws}
-        if self.world == "averages" and self.axes["s"] != [1]:
-            return [Planned(series, "slots", {**common, "labels": labels}, radius=radius)]
-        average = {key: value for key, value in common.items() if key != "s"}
-        cells = [Planned(series, "rademacher", average, radius=radius)]
-        if self.world == "planted":
-            cells.append(
-                Planned(series, "worst planted", {**average, "signals": 20}, radius=radius)
+        effort = {"draws": self.spec["draws"]}
+        if self.spec["precision"]:
+            effort["precision"] = self.spec["precision"]
+        average = {**{name: place[name] for name in _AVERAGED}, **effort}
+        series, radius, world = self._series(place), place["radius"], place["world"]
+        if world == "averages":
+            if self.spec["s"] == [1]:
+                return [Planned(series, "rademacher", average, radius=radius)]
+            several = {**average, "s": place["s"], "labels": place["labels"]}
+            return [Planned(series, "slots", several, radius=radius)]
+        if world == "planted":
+            worst = {**average, "signals": 20}
+            kinds = {"rademacher": average, "worst planted": worst}
+            return [Planned(series, kind, p, radius=radius) for kind, p in kinds.items()]
+        names = ("s", "labels", "loss", "radius") + (("rank",) if place["rank"] else ())
+        risk = {**average, **{name: place[name] for name in names}}
+        if self.spec["solver"] == ["leml"]:
+            risk["solver"] = "leml"
+        beside = self._series(place, _AVERAGED)
+        return [Planned(beside, "rademacher", average), Planned(series, "erm", risk)]
+
+
+def _plants(worlds: list[str]) -> bool:
+    """Return whether all worlds have planted labels, which need Rademacher features."""
+    return all(world.startswith("planted") for world in worlds)
+
+
+def _radius_column(quantity: str) -> str:
+    """Return the column of radii along which a quantity is measured."""
+    return "radius_factor" if quantity == "excess risk" else "radius"
+
+
+def _check(place: Place) -> None:
+    """Say what is wrong with a combination before anything is measured."""
+    seen = observation_of(place["skew"], place["L"], place["s"])
+    law, world = feature_law(place["law"], place["d"]), place["world"]
+    if world == "planted" and (law.kind != "rademacher" or not seen.fixed or place["s"] > 1):
+        raise ValueError(
+            "The planted world needs --law rademacher and one label per point (--s 1), "
+            f"got law {place['law']!r}, s {place['s']} and skew {place['skew']!r}."
+        )
+    if world == "averages" and place["s"] > 1:
+        if place["skew"] != "uniform":
+            raise ValueError(
+                "Several labels per point are averaged only with uniform labels, got skew "
+                f"{place['skew']!r}; choose another --world or --s 1."
             )
-        elif self.world != "averages":
-            risk = {**common, "labels": labels, "loss": loss, "radius": radius}
-            cells[0] = Planned(series, "rademacher", average)
-            cells.append(Planned(series, "erm", risk))
-        return cells
+        if law.mean_vector is None:
+            raise ValueError(
+                "Several labels per point are averaged only with laws whose mean is known, got "
+                f"law {place['law']!r}; give it a `mean_vector`, or choose --s 1."
+            )
+    if world not in ("averages", "planted"):
+        _check_risk(place)
+
+
+def _check_risk(place: Place) -> None:
+    """Raise unless the world, the loss and the law go together."""
+    from leml_theory.risk import exact_risk  # loads the solvers, which `status` does not need
+
+    loss = LOSSES[one_of(place["loss"], "loss", LOSSES)]
+    law = feature_law(place["law"], place["d"])
+    rng = np.random.default_rng(0)
+    labels = label_model(place["labels"], place["d"], place["L"], rng)
+    if loss.binary and not labels.binary:
+        two = ", ".join(name for name in WORLDS if _is_binary(name))
+        raise ValueError(
+            f"The {loss.name} loss needs labels of two values, as the worlds {two} have them; got "
+            f"--world {place['world']}."
+        )
+    world = Scenario(law, labels, observation_of(place["skew"], place["L"], place["s"]))
+    if place["n"] > _MOST_SAMPLED and exact_risk(world, loss) is None:
+        raise ValueError(
+            f"The least {loss.name} risk of --world {place['world']} with --law {place['law']} is "
+            f"estimated from 100,000 points, too few for n = {place['n']}; take n of at most "
+            f"{_MOST_SAMPLED}, or the linear or squared loss."
+        )
+
+
+def _is_binary(world: str) -> bool:
+    """Return whether the labels of a world have two values."""
+    labels = WORLDS[world][0]
+    known = labels in LABELS and label_model(labels, 2, 2, np.random.default_rng(0)).binary
+    return known and world != "averages"

@@ -1,0 +1,271 @@
+"""One block of rows and what passes over the data compute from it, on one thread each.
+
+Each function takes a block and what is common to all blocks, and returns arrays that are added up
+over the blocks. It depends on nothing else: a block that is loaded again gives the same bits.
+
+Paper: Algorithm 1, Algorithm 2.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leml_solver._factored.entry_sums import Entries, entries_of
+from leml_solver._lazy import cached_property
+from leml_solver._linalg.factors import column_inner, gram
+from leml_solver._linalg.matrices import Factor, Matrix, as_matrix
+from leml_solver.labels import EntryList, Labels
+from leml_solver.losses import Loss
+
+Array = NDArray[np.float64]
+Sums = tuple[NDArray[Any], ...]
+
+
+@dataclass(eq=False)
+class Sent:
+    """An array that all blocks see; equal tokens mean the same array."""
+
+    token: int
+    array: Any
+    where: Any = None  # on a cluster, the array's future
+
+
+@dataclass(eq=False)
+class Block:
+    """Rows of X and Y.
+
+    Attributes
+    ----------
+    X : Matrix
+    labels : Labels
+        `complete` may be a `Matrix`.
+    loss : Loss
+    dtype : str
+        Precision of the factors.
+    scratch : Path or None
+        Folder for what is as long as the block is; None keeps that in memory.
+    files : tuple of arrays
+        The memory-mapped arrays, to be asked for ahead of use.
+    number, count : int
+        Which of how many blocks it is.
+    """
+
+    X: Matrix
+    labels: Labels
+    loss: Loss
+    dtype: str
+    scratch: Path | None = None
+    files: tuple[Any, ...] = ()
+    number: int = 0
+    count: int = 1
+    _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    def labels_in(self, dtype: Any) -> Matrix:
+        """Return the labels, zero where they are missing, for products in some precision."""
+        make = partial(as_matrix, self.labels.complete, dtype)
+        made: Matrix = self.kept(f"labels {dtype}", None, make)
+        return made
+
+    @cached_property
+    def entries(self) -> Entries:
+        """Sums over the entries, in the precision of the factors."""
+        return entries_of(self.labels, self.loss, np.dtype(self.dtype))
+
+    @cached_property
+    def exact_entries(self) -> Any:
+        """Sums over the entries in double precision."""
+        return entries_of(self.labels, self.loss, np.dtype(np.float64))
+
+    def kept(self, name: str, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what `make` made for this key; of each name only the last is kept."""
+        found = self._kept.get(name)
+        if found is None or found[0] != key:
+            self._kept.pop(name, None)
+            found = self._kept[name] = (key, make())
+        return found[1]
+
+    def latent(self, W: Sent, mean: Array | None = None) -> Factor:
+        """Return X W, less `mean`, which must follow from W."""
+        return np.asarray(self.kept("latent", W.token, lambda: self._latent(W.array, mean)))
+
+    def _latent(self, W: Factor, mean: Array | None) -> Factor:
+        A = _less(self.X.times(W), mean)
+        if self.scratch is None:
+            return A
+        with tempfile.TemporaryFile(dir=self.scratch) as file:
+            kept = np.memmap(file, A.dtype, "w+", shape=A.shape)
+        kept[:] = A
+        return kept
+
+    def joined(self, W: Sent, intercept: bool) -> Factor:
+        """Return X W with a column of ones for an intercept."""
+        A = self.latent(W)
+        return np.hstack([A, np.ones((self.rows, 1), A.dtype)]) if intercept else A
+
+
+def labels_with_missing(labels: Labels) -> Labels:
+    """Return full labels as labels of which none happens to be missing."""
+    if not labels.is_full:
+        return labels
+    nothing = np.zeros(0, dtype=np.int32)
+    return Labels(
+        labels.shape, labels.complete, None, EntryList(nothing, nothing, np.zeros(0), None)
+    )
+
+
+def _less(A: Factor, mean: Array | None) -> Factor:
+    """Subtract a row vector, in place."""
+    if mean is not None:
+        A -= mean.astype(A.dtype)
+    return A
+
+
+def facts(block: Block) -> Sums:
+    """Return sums of columns and of their squares of X and Y, and numbers of known entries."""
+    ones = np.ones((block.rows, 1))
+    X, labels = block.X, block.labels
+    counts = labels.label_counts.astype(np.float64)
+    sizes = np.array([block.rows, X.nnz, labels.n_observed, labels.is_full, 1], float)
+    if labels.listed is not None:
+        none = np.zeros(labels.shape[1])
+        return X.column_squares(), X.adjoint(ones)[:, 0], none, none, counts, sizes
+    Y = block.labels_in(ones.dtype)
+    sums, squares = Y.adjoint(ones)[:, 0], Y.column_squares()
+    return X.column_squares(), X.adjoint(ones)[:, 0], sums, squares, counts, sizes
+
+
+def feature_gram(block: Block) -> Sums:
+    """Return X^T X, dense."""
+    from leml_solver._factored.algorithm_2 import dense_gram
+
+    return (dense_gram(block.X),)
+
+
+# Squared loss, labels fully known; means are those of all rows, None without an intercept.
+
+
+def squared_sums(block: Block, W: Sent, mean: Array | None) -> Sums:
+    """Return A^T A and Y^T A for A = X W - mean."""
+    A = block.latent(W, mean)
+    return gram(A), block.labels_in(A.dtype).adjoint(A)
+
+
+def squared_sketch(block: Block, V: Sent, mean: Array | None) -> Sums:
+    """Return Y^T (X V - mean), without keeping anything."""
+    A = _less(block.X.times(V.array), mean)
+    return (block.labels_in(A.dtype).adjoint(A),)
+
+
+def squared_residual(
+    block: Block, H: Sent, label_mean: Array | None, W: Sent | None, mean: Array | None, M: Any
+) -> Sums:
+    """Return X^T (Y H - label_mean - (X W - mean) M); without W the last term is left out."""
+    right = _less(block.labels_in(H.array.dtype).times(H.array), label_mean)
+    if W is not None:
+        right -= block.latent(W, mean) @ M
+    return (block.X.adjoint(right),)
+
+
+def squared_curve(block: Block, P: Sent, mean: Array | None, product: bool) -> Sums:
+    """Return the squared norms of the columns of B = X P - mean, and X^T B if asked for."""
+    B = _less(block.X.times(P.array), mean)
+    squares = column_inner(B, B)
+    return (squares, block.X.adjoint(B)) if product else (squares,)
+
+
+# Any smooth loss, any labels known.
+
+
+def _at(block: Block, W: Sent, H: Sent, offset: Any, what: str) -> Any:
+    """Return the slopes or curvatures at X W H^T + offset."""
+    make = getattr(block.entries, what)
+    key = (W.token, H.token)
+    return block.kept(what, key, lambda: make(block.latent(W), H.array, offset))
+
+
+def latent_gram(block: Block, W: Sent) -> Sums:
+    """Return A^T A for A = X W."""
+    return (gram(block.latent(W)),)
+
+
+def losses(block: Block, W: Sent, H: Sent, offset: Any) -> Sums:
+    """Return the loss of each label."""
+    return (block.entries.label_losses(block.latent(W), H.array, offset),)
+
+
+def feature_gradient(block: Block, W: Sent, H: Sent, offset: Any) -> Sums:
+    """Return X^T D H, D the slopes."""
+    D = block.entries.slopes(block.latent(W), H.array, offset)
+    return (block.X.adjoint(block.entries.rows(D, H.array)),)
+
+
+def feature_curve(block: Block, W: Sent, H: Sent, offset: Any, S: Sent) -> Sums:
+    """Return X^T (C * (X S H^T)) H, C the curvatures."""
+    C = _at(block, W, H, offset, "curvatures")
+    image = block.X.times(S.array)
+    return (block.X.adjoint(block.entries.rows_product(C, image, H.array)),)
+
+
+def label_weights(block: Block, W: Sent, H: Sent, offset: Any) -> Sums:
+    """Return the sum of the curvatures of each label."""
+    C = _at(block, W, H, offset, "curvatures")
+    return (block.entries.columns(C, np.ones((block.rows, 1), block.dtype))[:, 0],)
+
+
+def joined_losses(block: Block, W: Sent, H: Sent, intercept: bool) -> Sums:
+    """Return the loss of each label, the intercept being the last column of H."""
+    return (block.entries.label_losses(block.joined(W, intercept), H.array, None),)
+
+
+def label_gradient(block: Block, W: Sent, H: Sent, intercept: bool) -> Sums:
+    """Return D^T A, D the slopes."""
+    A = block.joined(W, intercept)
+    return (block.entries.columns(block.entries.slopes(A, H.array, None), A),)
+
+
+def _label_curvatures(block: Block, W: Sent, H: Sent, A: Factor) -> Any:
+    """Return the curvatures at A H^T."""
+    key = (W.token, H.token)
+    return block.kept("curvatures", key, lambda: block.entries.curvatures(A, H.array, None))
+
+
+def label_curve(block: Block, W: Sent, H: Sent, intercept: bool, S: Sent) -> Sums:
+    """Return (C * (A S^T))^T A, C the curvatures."""
+    A = block.joined(W, intercept)
+    C = _label_curvatures(block, W, H, A)
+    return (block.entries.columns_product(C, A, S.array),)
+
+
+def label_diagonal(block: Block, W: Sent, H: Sent, intercept: bool) -> Sums:
+    """Return the diagonal of the Hessian in each row of H, without the penalty."""
+    A = block.joined(W, intercept)
+    C = _label_curvatures(block, W, H, A)
+    return (block.entries.columns(C, np.square(A)),)
+
+
+def first_label_sketch(block: Block, V: Sent) -> Sums:
+    """Return -D^T X V, D the slopes at zero."""
+    entries, (n, L) = block.entries, block.entries.shape
+    image = block.X.times(V.array)
+    D = entries.slopes(np.zeros((n, 1), image.dtype), np.zeros((L, 1), image.dtype), None)
+    return (-entries.columns(D, image),)
+
+
+def first_feature_sketch(block: Block, H: Sent) -> Sums:
+    """Return -X^T D H, D the slopes at zero."""
+    entries, (n, L) = block.entries, block.entries.shape
+    D = entries.slopes(np.zeros((n, 1), block.dtype), np.zeros((L, 1), block.dtype), None)
+    return (-block.X.adjoint(entries.rows(D, H.array)),)

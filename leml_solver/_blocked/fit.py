@@ -1,0 +1,92 @@
+"""The outer loop over rows in blocks: that of `fit_factors`, with passes in place of products."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from argument_checks import one_of
+from leml_solver._blocked.certificate import certify_blocks
+from leml_solver._blocked.general import BlockedGeneral
+from leml_solver._blocked.passes import Passes
+from leml_solver._blocked.problem import BlockedProblem, CountedPasses
+from leml_solver._blocked.squared import BlockedSquared
+from leml_solver._factored.algorithm_1 import GeneralOptions
+from leml_solver._factored.fit import AlternatingOptions, FactorResult, Fit
+from leml_solver.losses import LOSSES, Loss, Squared
+
+
+class BlockedFit(Fit):
+    """One fit to rows in blocks."""
+
+    def __init__(
+        self,
+        problem: BlockedProblem,
+        rank: int,
+        penalty: float,
+        options: AlternatingOptions,
+        checksum: Callable[[], int],
+    ) -> None:
+        _check_options(options)
+        began, self.checksum = time.perf_counter(), checksum
+        super().__init__(problem, rank, penalty, options, began)  # type: ignore[arg-type]
+
+    def _iterate(self) -> Any:
+        """Choose Algorithm 2 for squared loss with full labels, Algorithm 1 otherwise."""
+        problem: Any = self.problem
+        self.features = passes = CountedPasses(problem, self.rank)  # type: ignore[assignment]
+        options, quadratic = self.options, type(problem.loss) is Squared
+        if quadratic and problem.labels.is_full:
+            return BlockedSquared(
+                problem, passes, self.penalty, options.plan, intercept=options.intercept
+            )
+        general = GeneralOptions(options.intercept, quadratic)
+        return BlockedGeneral(problem, passes, self.penalty, options.plan, general)
+
+    def _data_checksum(self) -> int:
+        """Return a number that other features and labels do not have."""
+        return self.checksum()
+
+    def _certified(self, ended: FactorResult) -> FactorResult:
+        """Certify the factors; blocks have no splitting steps that would look into a gap."""
+        problem: Any = self.problem
+        made = certify_blocks(problem, ended.W, ended.H, ended.intercept, self.penalty)
+        return replace(ended, certificate=made)
+
+
+def fit_passes(
+    passes: Passes,
+    loss: Loss,
+    dtype: str,
+    checksum: Callable[[], int],
+    *,
+    rank: int,
+    penalty: float,
+    random_state: int | np.random.Generator,
+    options: AlternatingOptions,
+) -> FactorResult:
+    """Fit to blocks whose passes someone runs."""
+    problem = BlockedProblem.of(passes, loss, dtype)
+    return BlockedFit(problem, rank, penalty, options, checksum).run(random_state)
+
+
+def checked_loss(loss: str | Loss) -> Loss:
+    """Return a loss, given as itself or by its name."""
+    if isinstance(loss, str):
+        return LOSSES[one_of(loss, "loss", tuple(LOSSES))]
+    return loss
+
+
+def _check_options(options: AlternatingOptions) -> None:
+    """Refuse what needs all rows at once."""
+    if options.certify == "rank" or options.refine is not None:
+        raise ValueError(
+            "`certify` must be True or False and `refine` None for rows in blocks: the search of "
+            "a rank and splitting steps need all rows at once."
+        )
+    if options.warm_start_rows is not None:
+        raise ValueError("`warm_start_rows` must be None for rows in blocks.")

@@ -1,0 +1,526 @@
+"""Data larger than memory: a folder of memory-mapped blocks of rows, and fits that stream it.
+
+A folder holds ``blocks.json`` and one folder of ``npy`` files per block: X and Y in compressed
+sparse rows, cut into tiles of columns with 16-bit local indices, and likewise their transposes, so
+that both products read from the disk what they multiply. Nothing in it is executed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from argument_checks import one_of, positive_integer
+from leml_solver._blocked.block import Block, labels_with_missing
+from leml_solver._blocked.fit import checked_loss, fit_passes
+from leml_solver._blocked.passes import LocalPasses
+from leml_solver._estimation.blocks import BlockScores, top_k
+from leml_solver._factored.checkpoint import data_checksum
+from leml_solver._factored.fit import AlternatingOptions, FactorResult
+from leml_solver._linalg.matrices import Matrix, TiledMatrix, Tiles, as_matrix
+from leml_solver._linalg.threads import one_blas_thread
+from leml_solver.labels import EntryList, Labels
+from leml_solver.losses import Loss
+from leml_solver.problem import Problem
+from leml_solver.readers.dataset import Dataset
+from leml_solver.readers.lines import ReadError
+from safe_files import sync_folder, write_text, written_aside
+
+__all__ = ["BlockFolder", "fit_blocks", "predict_topk", "write_blocks"]
+
+FORMAT_VERSION = 1
+BLOCK_NONZEROS = 1 << 23  # about 100 MB on disk
+_FORMAT, _INDEX = "leml_solver blocks", "blocks.json"
+_PARTS = ("pointers", "index", "data")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFolder:
+    """A folder of blocks, opened.
+
+    Attributes
+    ----------
+    path : Path
+    n_features, n_labels : int
+    dtype : str
+        "float32" or "float64", in which X is stored.
+    missing : bool
+        Whether some labels are missing.
+    blocks : tuple of dict
+        Rows, nonzeros and checksums of each block.
+    label_names, feature_names : tuple of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from leml_solver.blocks import BlockFolder, fit_blocks, write_blocks
+    >>> from leml_solver.readers import Dataset
+    >>> rows = Dataset(sp.csr_array(np.eye(6)), sp.csr_array(np.ones((6, 2), dtype=np.int32)))
+    >>> write_blocks("rows", [rows], nonzeros=2).shape
+    (6, 6)
+    >>> len(BlockFolder.open("rows").blocks)
+    3
+    >>> fit_blocks("rows", rank=1, penalty=0.1).certificate.relative_gap < 1e-6
+    True
+    """
+
+    path: Path
+    n_features: int
+    n_labels: int
+    dtype: str
+    missing: bool
+    blocks: tuple[dict[str, Any], ...]
+    label_names: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> BlockFolder:
+        """Read what a folder says of itself."""
+        place = Path(path)
+        try:
+            found = json.loads((place / _INDEX).read_text(encoding="utf-8"))
+            if found.pop("format") != _FORMAT or found.pop("version") != FORMAT_VERSION:
+                raise ValueError(f"format or version is not '{_FORMAT}' {FORMAT_VERSION}")
+            names = {key: tuple(found.pop(key)) for key in ("label_names", "feature_names")}
+            return cls(place, blocks=tuple(found.pop("blocks")), **names, **found)
+        except FileNotFoundError:
+            raise ReadError(
+                f"{place}: expected a folder with {_INDEX}; make one with "
+                "`python -m leml_solver convert FILE FOLDER`."
+            ) from None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ReadError(
+                f"{place / _INDEX}: damaged ({error}); convert the data again."
+            ) from error
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d)."""
+        return sum(block["rows"] for block in self.blocks), self.n_features
+
+    @property
+    def checksum(self) -> int:
+        """A number that other data do not have."""
+        return zlib.crc32(json.dumps(self.blocks, sort_keys=True).encode())
+
+    def matrices(self, number: int, *, check: bool = True) -> tuple[TiledMatrix, TiledMatrix, Any]:
+        """Return X, Y and the missing labels (CSR or None) of a block, memory-mapped."""
+        arrays = self._arrays(number, check=check)
+        rows = self.blocks[number]["rows"]
+        X = self._matrix(arrays, "X", (rows, self.n_features), number)
+        Y = self._matrix(arrays, "Y", (rows, self.n_labels), number)
+        if not self.missing:
+            return X, Y, None
+        indices, ends = arrays["missing_indices"], arrays["missing_indptr"]
+        shape = (rows, self.n_labels)
+        return X, Y, sp.csr_array((np.ones(indices.size, bool), indices, ends), shape=shape)
+
+    def dataset(self, number: int) -> Dataset:
+        """Return the rows of a block in memory."""
+        X, Y, missing = self.matrices(number)
+        labels = sp.csr_array(Y.csr()).astype(np.int32)
+        names = {"label_names": self.label_names, "feature_names": self.feature_names}
+        return Dataset(sp.csr_array(X.csr()), labels, missing, **names)
+
+    def load(
+        self,
+        number: int,
+        loss: Loss,
+        dtype: str,
+        scratch: Path | None = None,
+        *,
+        check: bool = True,
+    ) -> Block:
+        """Return a block ready for passes."""
+        X, Y, missing = self.matrices(number, check=check)
+        labels = Labels(Y.shape, Y)
+        if missing is not None:
+            rows, columns = (part.astype(np.int32) for part in missing.nonzero())
+            labels = Labels(Y.shape, Y, None, EntryList(rows, columns, np.zeros(rows.size), None))
+        tiles = (X.tiles, X.transposed, Y.tiles, Y.transposed)
+        files = tuple(part for tile in tiles for part in (tile.index, tile.data))
+        return Block(X, labels, loss, dtype, scratch, files, number, len(self.blocks))
+
+    def _arrays(self, number: int, *, check: bool) -> dict[str, Any]:
+        """Return the arrays of a block, memory-mapped, after a look at every byte if asked to."""
+        found, folder = {}, self.path / _name(number)
+        for name, checksum in self.blocks[number]["checksums"].items():
+            file = folder / f"{name}.npy"
+            try:
+                found[name] = np.load(file, mmap_mode="r", allow_pickle=False)
+            except (OSError, ValueError, EOFError) as error:
+                raise ReadError(
+                    f"{file}: block {number} is missing or damaged ({error}); convert the data "
+                    "again."
+                ) from error
+            if check and _checksum(found[name]) != checksum:
+                raise ReadError(f"{file}: block {number} is damaged; convert the data again.")
+        return found
+
+    def _matrix(
+        self, arrays: dict[str, Any], name: str, shape: tuple[int, int], number: int
+    ) -> TiledMatrix:
+        widths = self.blocks[number]["tiles"]
+        tiles = Tiles(*(arrays[f"{name}_{part}"] for part in _PARTS), widths[name], shape[1])
+        turned = Tiles(
+            *(arrays[f"{name}T_{part}"] for part in _PARTS), widths[f"{name}T"], shape[0]
+        )
+        return TiledMatrix(shape, tiles, turned)
+
+
+def write_blocks(
+    path: str | os.PathLike[str],
+    datasets: Iterable[Dataset],
+    *,
+    dtype: str = "float32",
+    nonzeros: int = BLOCK_NONZEROS,
+) -> BlockFolder:
+    """Write rows as a folder of blocks; it appears under its name once it is complete.
+
+    Parameters
+    ----------
+    path : path
+        A folder that does not exist yet.
+    datasets : iterable of Dataset
+        The rows, some at a time, such as `read_blocks` gives them; no more are in memory than the
+        rows of one block.
+    dtype : str
+        "float32" or "float64", in which X is stored.
+    nonzeros : int
+        A block ends with the data set in which X reaches this many nonzeros; larger ones are cut.
+
+    Returns
+    -------
+    BlockFolder
+    """
+    target = Path(path)
+    one_of(dtype, "dtype", ("float32", "float64"))
+    if target.exists():
+        raise ValueError(f"{target}: exists already; name a new folder, or remove this one.")
+    aside = Path(tempfile.mkdtemp(dir=target.absolute().parent, prefix=f".{target.name}."))
+    try:
+        writer = _Writer(aside, dtype)
+        for data in cut_rows(datasets, positive_integer(nonzeros, "nonzeros")):
+            writer.add(data)
+        writer.finish()
+        aside.chmod(0o755)
+        aside.rename(target)
+        sync_folder(target.absolute().parent)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    return BlockFolder.open(target)
+
+
+class _Writer:
+    """A folder of blocks that is being written."""
+
+    def __init__(self, folder: Path, dtype: str) -> None:
+        self.folder, self.dtype = folder, dtype
+        self.blocks: list[dict[str, Any]] = []
+        self.shape: tuple[int, int] | None = None
+        self.missing = False
+        self.names: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    def add(self, data: Dataset) -> None:
+        """Write the rows of a data set as the next block."""
+        shape = data.X.shape[1], data.Y.shape[1]
+        if self.shape not in (None, shape):
+            raise ValueError(
+                f"all rows must have as many features and labels as the first, {self.shape}, got "
+                f"{shape}; pass n_features and n_labels."
+            )
+        self.shape, self.names = shape, (data.label_names, data.feature_names)
+        hidden, known = data.missing, data.Y
+        if hidden is None:
+            hidden = sp.csr_array(data.Y.shape, dtype=bool)
+        else:
+            known = known - known.multiply(hidden)
+            known.eliminate_zeros()
+        self.missing |= bool(hidden.nnz)
+        X, Y = TiledMatrix.of(data.X.astype(self.dtype)), TiledMatrix.of(known.astype(np.float32))
+        tiles = {"X": X.tiles, "XT": X.transposed, "Y": Y.tiles, "YT": Y.transposed}
+        arrays = {f"{n}_{part}": getattr(t, part) for n, t in tiles.items() for part in _PARTS}
+        arrays |= {"missing_indices": hidden.indices, "missing_indptr": hidden.indptr}
+        checksums = self._write(arrays)
+        widths = {name: tile.tile for name, tile in tiles.items()}
+        self.blocks.append(
+            {"rows": X.shape[0], "nonzeros": X.nnz, "tiles": widths, "checksums": checksums}
+        )
+
+    def _write(self, arrays: dict[str, NDArray[Any]]) -> dict[str, int]:
+        """Write arrays into a folder and return their checksums."""
+        folder = self.folder / _name(len(self.blocks))
+        folder.mkdir()
+        for name, array in arrays.items():
+            with written_aside(folder / f"{name}.npy") as file:
+                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+        return {name: _checksum(array) for name, array in arrays.items()}
+
+    def finish(self) -> None:
+        """Write the index, without which a folder is no folder of blocks."""
+        if self.shape is None:
+            raise ReadError("expected rows, got none.")
+        index = {
+            "format": _FORMAT,
+            "version": FORMAT_VERSION,
+            "n_features": self.shape[0],
+            "n_labels": self.shape[1],
+            "dtype": self.dtype,
+            "missing": self.missing,
+            "blocks": self.blocks,
+            "label_names": self.names[0],
+            "feature_names": self.names[1],
+        }
+        write_text(self.folder / _INDEX, json.dumps(index))
+
+
+def _name(number: int) -> str:
+    """Return the name of a block's folder."""
+    return f"block-{number:05d}"
+
+
+def _checksum(array: NDArray[Any]) -> int:
+    """Return the CRC-32 of an array's bytes."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return zlib.crc32(flat.view(np.uint8).data if flat.size else b"")
+
+
+def cut_rows(datasets: Iterable[Dataset], nonzeros: int) -> Iterator[Dataset]:
+    """Join small data sets and cut large ones into blocks of about so many nonzeros."""
+    waiting: list[Dataset] = []
+    size = 0
+    for data in datasets:
+        for part in _pieces(data, nonzeros):
+            waiting.append(part)
+            size += part.X.nnz
+            if size >= nonzeros:
+                yield joined(waiting)
+                waiting, size = [], 0
+    if waiting:
+        yield joined(waiting)
+
+
+def known_counts(blocks: BlockFolder | Sequence[Dataset]) -> NDArray[np.int64]:
+    """Return the number of known entries of each label."""
+    if isinstance(blocks, BlockFolder):
+        parts = [blocks.matrices(b, check=False)[1:] for b in range(len(blocks.blocks))]
+    else:
+        parts = [(data.Y, data.missing) for data in blocks]
+    full = [np.full(Y.shape[1], Y.shape[0], dtype=np.int64) for Y, _ in parts]
+    hidden = [0 if missing is None else missing.sum(axis=0) for _, missing in parts]
+    return np.asarray(sum(full) - sum(hidden))
+
+
+def sampled(blocks: BlockFolder | Sequence[Dataset], most: int = 500) -> Dataset:
+    """Return some rows, drawn by a fixed seed; one block at a time is in memory."""
+    folder = isinstance(blocks, BlockFolder)
+    count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
+    found, rng = [], np.random.default_rng(0)
+    for number in range(count):
+        data = blocks.dataset(number) if folder else blocks[number]  # type: ignore[index,union-attr]
+        size = min(data.X.shape[0], -(-most // count))
+        found.append(data.rows(np.sort(rng.choice(data.X.shape[0], size, replace=False))))
+    return joined(found)
+
+
+def _pieces(data: Dataset, nonzeros: int) -> Iterator[Dataset]:
+    """Yield the rows of a data set, no more than a block at a time."""
+    count = -(-int(data.X.nnz) // nonzeros)
+    if count <= 1:
+        if data.X.shape[0]:
+            yield data
+        return
+    targets = np.arange(1, count) * (data.X.nnz / count)
+    ends = [0, *np.searchsorted(data.X.indptr, targets).tolist(), data.X.shape[0]]
+    for start, stop in pairwise(ends):
+        if start < stop:
+            yield data.rows(np.arange(start, stop))
+
+
+def joined(parts: list[Dataset]) -> Dataset:
+    """Return the rows of several data sets in one."""
+    first, missing = parts[0], None
+    if len(parts) == 1:
+        return first
+    if any(part.missing is not None for part in parts):
+        none = [sp.csr_array(part.Y.shape, dtype=bool) for part in parts]
+        hidden = [n if p.missing is None else p.missing for p, n in zip(parts, none, strict=True)]
+        missing = sp.vstack(hidden, format="csr")
+    X, Y = (sp.vstack([getattr(p, name) for p in parts], format="csr") for name in "XY")
+    names = {"label_names": first.label_names, "feature_names": first.feature_names}
+    return Dataset(X, Y, missing, **names)
+
+
+Pairs = Sequence[tuple[Any, Any]]
+
+
+def fit_blocks(
+    blocks: str | os.PathLike[str] | BlockFolder | Pairs,
+    *,
+    rank: int,
+    penalty: float,
+    loss: str | Loss = "squared",
+    random_state: int | np.random.Generator = 0,
+    options: AlternatingOptions | None = None,
+    scratch: str | os.PathLike[str] | None = None,
+) -> FactorResult:
+    """Fit factors to rows in blocks, in memory that depends on d, L, k and one block, not on n.
+
+    The factors agree with those of `fit_factors` to rounding, and do not depend on the number of
+    threads that share the blocks.
+
+    Parameters
+    ----------
+    blocks : path, BlockFolder or sequence of (X, Y)
+        A folder that `write_blocks` or ``python -m leml_solver convert`` made, or blocks in memory.
+    rank, penalty, loss, random_state, options
+        As in `fit_factors`; without `refine`, `warm_start_rows` and ``certify="rank"``.
+    scratch : path, optional
+        Folder for X W, n k numbers that go when the fit ends; by default that of the blocks if it
+        can be written to, else the system's for temporary files.
+
+    Returns
+    -------
+    FactorResult
+    """
+    options, kind = options or AlternatingOptions(), checked_loss(loss)
+    source = as_source(blocks, kind, options.dtype)
+    place = None
+    if isinstance(source, FolderSource):
+        own = str(source.folder.path)
+        place = Path(scratch or (own if os.access(own, os.W_OK) else tempfile.gettempdir()))
+    with one_blas_thread():
+        passes = LocalPasses([source.load(number, place) for number in range(len(source))])
+        return fit_passes(
+            passes,
+            kind,
+            source.dtype,
+            source.checksum,
+            rank=rank,
+            penalty=penalty,
+            random_state=random_state,
+            options=options,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSource:
+    """Blocks that whoever works on them reads from a folder."""
+
+    folder: BlockFolder
+    loss: Loss
+    dtype: str
+
+    def __len__(self) -> int:
+        return len(self.folder.blocks)
+
+    def load(self, number: int, scratch: Path | None = None) -> Block:
+        """Read a block."""
+        return self.folder.load(number, self.loss, self.dtype, scratch)
+
+    def sizes(self) -> list[int]:
+        """Return the number of nonzeros of each block."""
+        return [block["nonzeros"] for block in self.folder.blocks]
+
+    def checksum(self) -> int:
+        """Return a number that other data do not have."""
+        return self.folder.checksum
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemorySource:
+    """Blocks in the memory of this process; `first` of `count` are elsewhere."""
+
+    problems: list[Problem]
+    full: bool
+    dtype: str
+    first: int = 0
+    count: int = 0
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def part(self, number: int) -> MemorySource:
+        """Return a source of one block, to be sent; nothing that was computed goes with it."""
+        whole = self.problems[number]
+        alone = Problem(whole.loss, whole.features, whole.labels, whole.labels_per_point)
+        return MemorySource([alone], self.full, self.dtype, number, len(self))
+
+    def load(self, number: int, scratch: Path | None = None) -> Block:
+        """Return a block ready for passes."""
+        part = self.problems[number]
+        labels = part.labels if self.full else labels_with_missing(part.labels)
+        place, count = self.first + number, self.count or len(self)
+        return Block(part.matrix, labels, part.loss, self.dtype, scratch, (), place, count)
+
+    def sizes(self) -> list[int]:
+        """Return the number of nonzeros of each block."""
+        return [_stored(problem.features) for problem in self.problems]
+
+    def checksum(self) -> int:
+        """Return a number that other data do not have."""
+        total = 0
+        for problem in self.problems:
+            total = data_checksum(problem, total)
+        return total
+
+
+def _stored(X: Any) -> int:
+    """Return the number of stored entries."""
+    return int(X.nnz if sp.issparse(X) else X.size)
+
+
+def as_source(blocks: Any, loss: Loss, dtype: str | None) -> FolderSource | MemorySource:
+    """Return where blocks come from, whatever the user has passed."""
+    if isinstance(blocks, str | os.PathLike):
+        blocks = BlockFolder.open(blocks)
+    if isinstance(blocks, BlockFolder):
+        if dtype == "float32" and blocks.dtype == "float64":
+            raise ValueError("`dtype` must be float64, that of the folder; convert with --dtype.")
+        return FolderSource(blocks, loss, dtype or blocks.dtype)
+    problems = [Problem(loss, X, Y).astype(dtype) for X, Y in blocks]
+    shapes = {problem.shape for problem in problems}
+    if len(shapes) != 1:
+        raise ValueError(f"`blocks` must have equally many features and labels, got {shapes}.")
+    full = all(problem.labels.is_full for problem in problems)
+    return MemorySource(problems, full, str(problems[0].features.dtype))
+
+
+def predict_topk(
+    blocks: str | os.PathLike[str] | BlockFolder, model: FactorResult, k: int = 5
+) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
+    """Yield the k labels of largest score of each row and their scores, block after block.
+
+    Parameters
+    ----------
+    blocks : path or BlockFolder
+        The rows.
+    model : FactorResult
+        What `fit_blocks` returned.
+    k : int
+        At most L.
+    """
+    folder = blocks if isinstance(blocks, BlockFolder) else BlockFolder.open(blocks)
+    for number in range(len(folder.blocks)):
+        yield block_topk(folder.matrices(number)[0], model, k)
+
+
+def block_topk(X: Matrix, model: FactorResult, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the k best labels of each row of a block and their scores."""
+    A = as_matrix(X, model.W.dtype).times(model.W)
+    offset = 0.0 if model.intercept is None else model.intercept
+    return top_k(BlockScores(lambda i, j: A[i:j] @ model.H.T + offset, (len(A), len(model.H))), k)

@@ -1,0 +1,283 @@
+"""Training on a cluster: blocks of rows stay on the workers of a Dask cluster.
+
+Each pass sends (d, k) or (L, k) arrays to the workers; every block gives its share of a sum, and
+the workers add the shares up in a binary tree over the numbers of the blocks. The client gets the
+total alone. The order of additions depends on the blocks, never on the workers, and so do the
+factors. A block whose worker has died is loaded again elsewhere: from its folder, or from the
+client.
+
+dask is an extra: ``pip install leml-theory[cluster]``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argument_checks import positive_integer
+from leml_solver._blocked.block import Block, Sent, Sums
+from leml_solver._blocked.fit import checked_loss, fit_passes
+from leml_solver._blocked.passes import Work, run_alone
+from leml_solver._factored.fit import AlternatingOptions, FactorResult
+from leml_solver._linalg.threads import one_blas_thread
+from leml_solver.blocks import FolderSource, MemorySource, Pairs, as_source, block_topk
+from leml_solver.losses import Loss
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from leml_solver.blocks import BlockFolder
+
+__all__ = ["ClusterError", "connected", "fit_factors", "predict_topk"]
+
+_ATTEMPTS = 8  # at one pass in a row
+_WORKER_SECONDS = 120  # to wait for a worker
+_NO_DASK = "training on a cluster needs dask: pip install leml-theory[cluster]"
+
+
+class ClusterError(RuntimeError):
+    """The cluster is gone, unlike the client, or loses its workers again and again."""
+
+
+def fit_factors(
+    client: Client,
+    blocks: str | os.PathLike[str] | BlockFolder | Pairs,
+    *,
+    rank: int,
+    penalty: float,
+    loss: str | Loss = "squared",
+    random_state: int | np.random.Generator = 0,
+    options: AlternatingOptions | None = None,
+) -> FactorResult:
+    """Fit factors to blocks of rows on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected to a scheduler with at least one worker.
+    blocks : path, BlockFolder or sequence of (X, Y)
+        A folder that every worker can read, or blocks that the client sends and keeps a copy of.
+    rank, penalty, loss, random_state, options
+        As in `leml_solver.blocks.fit_blocks`; the checkpoint is a file of the client.
+
+    Returns
+    -------
+    FactorResult
+        Equal to the bit whatever the number of workers, on one kind of processor; equal to that of
+        `leml_solver.fit_factors` to rounding.
+
+    Raises
+    ------
+    ClusterError
+        If the scheduler is gone, no worker is left, workers run other code than the client, or
+        they die again and again in the same pass.
+    """
+    options, kind = options or AlternatingOptions(), checked_loss(loss)
+    source = as_source(blocks, kind, options.dtype)
+    return fit_passes(
+        ClusterPasses(client, source),
+        kind,
+        source.dtype,
+        source.checksum,
+        rank=rank,
+        penalty=penalty,
+        random_state=random_state,
+        options=options,
+    )
+
+
+def predict_topk(
+    client: Client,
+    blocks: str | os.PathLike[str] | BlockFolder | Pairs,
+    model: FactorResult,
+    k: int = 5,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
+    """Yield the k labels of largest score of each row and their scores, block after block."""
+    passes = ClusterPasses(client, as_source(blocks, checked_loss("squared"), None))
+    yield from passes.each(_best_labels, model, k)
+
+
+def _best_labels(block: Block, model: FactorResult, k: int) -> Sums:
+    """Return the best labels of the rows of a block and their scores."""
+    return block_topk(block.X, model, k)
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """Connect to a scheduler, or start one with N worker processes of one thread: ``local:N``."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise ClusterError(_NO_DASK) from None
+    if not (local := re.fullmatch(r"local:(\d+)", address)):
+        try:
+            client = Client(address, timeout=30)
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"{address}: no scheduler answers there ({error}).") from None
+        with client:
+            yield client
+        return
+    number = positive_integer(int(local[1]), "local:N")
+    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
+    with LocalCluster(n_workers=number, **options) as cluster, Client(cluster) as client:
+        yield client
+
+
+class ClusterPasses:
+    """Passes by the workers of a cluster, each of which keeps some consecutive blocks."""
+
+    def __init__(self, client: Client, source: FolderSource | MemorySource) -> None:
+        self.client, self.source = client, source
+        self._tokens, self._name = count(), f"leml-{uuid4().hex[:8]}"
+        self.blocks: list[Future[Block] | None] = [None] * len(source)
+        self._find_workers()
+        self._check_code()
+
+    def send(self, array: NDArray[Any]) -> Sent:
+        """Return the array with a token; it travels with the first pass that needs it."""
+        return Sent(next(self._tokens), array)
+
+    def total(self, work: Work, *arguments: Any) -> Sums:
+        """Return the sum over all blocks of work(block, *arguments)."""
+        return self._insist(lambda: self._tree(self._leaves(work, arguments)).result(), arguments)
+
+    def each(self, work: Work, *arguments: Any) -> Iterator[Sums]:
+        """Yield work(block, *arguments) of one block after the other."""
+        for number in range(len(self.blocks)):
+            yield self._insist(lambda n=number: self._leaf(n, work, arguments).result(), arguments)
+
+    def _insist(self, run: Any, arguments: tuple[Any, ...]) -> Any:
+        """Return what `run` returns; begin again where workers have died."""
+        from distributed import KilledWorker
+        from distributed.comm import CommClosedError
+
+        error: Exception | None = None
+        for _ in range(_ATTEMPTS):
+            try:
+                return run()
+            except (CancelledError, KilledWorker, CommClosedError, TimeoutError) as lost:
+                error = lost
+                self._recover(arguments)
+        raise ClusterError(
+            f"workers died {_ATTEMPTS} times in the same pass ({error}); a block and a few arrays "
+            "of d x k must fit into the memory of a worker: make smaller blocks or raise its limit."
+        )
+
+    def _recover(self, arguments: tuple[Any, ...]) -> None:
+        """Forget what may be lost; blocks that are still there stay where they are."""
+        self._find_workers()
+        for argument in arguments:
+            if isinstance(argument, Sent):
+                argument.where = None
+        for number, block in enumerate(self.blocks):
+            if block is not None and block.status != "finished":
+                self.blocks[number] = None
+
+    def _find_workers(self) -> None:
+        """Choose a worker for each block: consecutive blocks, about equally many nonzeros."""
+        try:
+            self.client.wait_for_workers(1, timeout=_WORKER_SECONDS)
+            workers = sorted(self.client.nthreads())
+        except (TimeoutError, OSError, RuntimeError, CancelledError) as error:
+            raise ClusterError(
+                f"the scheduler is gone or has no workers ({error or 'timeout'}); start them and "
+                "run the same command again: with a checkpoint it goes on where it was."
+            ) from error
+        sizes = np.cumsum([0, *self.source.sizes()])
+        middles = (sizes[1:] + sizes[:-1]) / (2 * max(sizes[-1], 1))
+        self.homes = [workers[min(int(m * len(workers)), len(workers) - 1)] for m in middles]
+
+    def _check_code(self) -> None:
+        """Refuse workers that run other code than this process."""
+        own = code_version()
+        for worker, theirs in self.client.run(code_version).items():
+            if theirs != own:
+                raise ClusterError(
+                    f"worker {worker} runs leml-theory {theirs}, this process {own}; install the "
+                    "same version on both."
+                )
+
+    def _block(self, number: int) -> Future[Block]:
+        """Return a block on its worker, loading it if it is nowhere."""
+        found = self.blocks[number]
+        if found is None:
+            home, source = self.homes[number], self.source
+            arguments: tuple[Any, ...] = (source, number)
+            if isinstance(source, MemorySource):
+                part = self.client.scatter(source.part(number), workers=[home], hash=False)
+                arguments = (part, 0)
+            found = self.blocks[number] = self._submit(_load, *arguments, home=home)
+        return found
+
+    def _submit(self, function: Any, *arguments: Any, home: str | None = None) -> Any:
+        """Submit a task, at home if possible."""
+        where = {} if home is None else {"workers": [home], "allow_other_workers": True}
+        key = f"{function.__name__.strip('_')}-{self._name}-{next(self._tokens)}"
+        return self.client.submit(function, *arguments, key=key, pure=False, **where)
+
+    def _leaves(self, work: Work, arguments: tuple[Any, ...]) -> list[Any]:
+        return [self._leaf(number, work, arguments) for number in range(len(self.blocks))]
+
+    def _leaf(self, number: int, work: Work, arguments: tuple[Any, ...]) -> Any:
+        """Submit the share of a block."""
+        tokens = [a.token if isinstance(a, Sent) else None for a in arguments]
+        values = [self._there(a) if isinstance(a, Sent) else a for a in arguments]
+        home = self.homes[number]
+        return self._submit(_share, work, self._block(number), tokens, *values, home=home)
+
+    def _there(self, sent: Sent) -> Any:
+        """Return the future of an array that all workers have."""
+        if sent.where is None:
+            sent.where = self.client.scatter(sent.array, broadcast=True, hash=False)
+        return sent.where
+
+    def _tree(self, shares: list[Any]) -> Any:
+        """Add up in pairs, pairs of pairs and so on, wherever the workers like."""
+        while len(shares) > 1:
+            pairs = zip(shares[::2], shares[1::2], strict=False)
+            odd = shares[len(shares) // 2 * 2 :]
+            shares = [self._submit(_added, left, right) for left, right in pairs] + odd
+        return shares[0]
+
+
+def _load(source: FolderSource | MemorySource, number: int) -> Block:
+    """Load a block."""
+    return source.load(number)
+
+
+def _share(work: Work, block: Block, tokens: list[int | None], *values: Any) -> Sums:
+    """Return the share of a block, computed on one thread."""
+    pairs = zip(tokens, values, strict=True)
+    arguments = tuple(v if token is None else Sent(token, v) for token, v in pairs)
+    with one_blas_thread():
+        return run_alone(work, block, arguments)
+
+
+def _added(left: Sums, right: Sums) -> Sums:
+    """Return the sums of two shares."""
+    return tuple(np.asarray(a + b) for a, b in zip(left, right, strict=True))
+
+
+@cache
+def code_version() -> str:
+    """Return the version of the package with a checksum of the code that computes."""
+    folder, total = Path(__file__).parent, 0
+    for path in sorted(folder.rglob("*.py")):
+        total = zlib.crc32(path.read_bytes(), total)
+    try:
+        return f"{version('leml-theory')} ({total:08x})"
+    except PackageNotFoundError:
+        return f"not installed ({total:08x})"

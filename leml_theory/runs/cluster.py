@@ -1,0 +1,188 @@
+"""Workers of a Dask cluster: a running scheduler, or processes started here for the run.
+
+The results come back to this process, which keeps the store: workers share no file system with it.
+Dask is an extra, imported when a cluster is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from typing import Any
+
+from leml_theory.runs.provenance import installed_version
+from leml_theory.runs.workers import WORKER_ENVIRONMENT, Killed, interrupts_ignored
+
+__all__ = ["Cluster", "ClusterError", "connected", "memory_limit"]
+
+_CONNECT_SECONDS = 30
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot be used, or was lost; the message says what to do."""
+
+
+def _distributed() -> Any:
+    """Import dask.distributed, or say how to get it."""
+    try:
+        import distributed
+    except ImportError:
+        raise ValueError(
+            "A cluster needs Dask, which is not installed here: pip install 'leml-theory[cluster]'"
+        ) from None
+    return distributed
+
+
+@contextlib.contextmanager
+def connected(place: str) -> Iterator[Cluster]:
+    """Connect to the scheduler at an address, or in a scheduler file, or start `local:N` workers.
+
+    Raises
+    ------
+    ValueError
+        If `place` is none of these, or Dask is not installed.
+    ClusterError
+        If no scheduler answers.
+    """
+    local = _local_workers(place)
+    distributed = _distributed()
+    with contextlib.ExitStack() as stack:
+        cluster = stack.enter_context(_started(distributed, local)) if local else place
+        options = {"scheduler_file": place} if place.endswith(".json") else {"address": cluster}
+        try:
+            client = distributed.Client(
+                **options, timeout=_CONNECT_SECONDS, set_as_default=False, direct_to_workers=False
+            )
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"No Dask scheduler answers at `{place}` ({error}). Start one (`dask scheduler`) "
+                "and workers (`dask worker ADDRESS --nthreads 1`), or use --cluster local:N."
+            ) from None
+        stack.callback(_close, client)
+        yield Cluster(distributed, client, place)
+
+
+def _local_workers(place: str) -> int:
+    """Return N of `local:N`, 0 for an address."""
+    word, _, number = place.partition(":")
+    if word != "local":
+        return 0
+    if not number.isdecimal() or int(number) < 1:
+        raise ValueError(f"`cluster` must be an address or local:N with N >= 1, got {place!r}.")
+    return int(number)
+
+
+@contextlib.contextmanager
+def _started(distributed: Any, count: int) -> Iterator[Any]:
+    """Start a scheduler in this process and one-thread workers, each watched by a nanny."""
+    import dask
+
+    # A nanny starts its worker again; on a busy machine that takes longer than the usual 15 s.
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}):
+        with interrupts_ignored():
+            cluster = distributed.LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.CRITICAL,
+                env=WORKER_ENVIRONMENT,
+            )
+        with cluster:
+            yield cluster
+
+
+def _close(client: Any) -> None:
+    """Leave the cluster; one that is gone already is no error."""
+    with contextlib.suppress(Exception):
+        client.close(timeout=5)
+
+
+class Cluster:
+    """The workers of a Dask cluster, in the shape that the runner asks for."""
+
+    waiting = 1
+
+    def __init__(self, distributed: Any, client: Any, place: str) -> None:
+        self._client, self._place = client, place
+        self._killed = distributed.KilledWorker
+        self._futures: dict[str, int] = {}
+        self._ended = distributed.as_completed(
+            loop=client.loop, with_results=True, raise_errors=False
+        )
+        self._told = False
+
+    @property
+    def count(self) -> int:
+        """How many workers there are now, at least one: they may yet come."""
+        with self._reached():
+            found = len(self._client.nthreads())
+        if not found and not self._told:
+            self._told = True
+            print(f"{self._place} has no workers yet; waiting for them.", file=sys.stderr)
+        return max(1, found)
+
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Turn what a scheduler that is gone causes into one error."""
+        if self._client.status != "running":
+            raise self._lost()
+        try:
+            yield
+        except OSError:
+            raise self._lost() from None
+
+    def submit(self, name: int, function: Callable[..., Any], *arguments: Any) -> None:
+        """Hand a call to the scheduler, as one that must not be merged with another."""
+        key = f"leml-sweep-{uuid.uuid4().hex}"
+        with self._reached():
+            future = self._client.submit(function, *arguments, pure=False, key=key)
+        self._futures[key] = name
+        self._ended.add(future)
+
+    def finished(self) -> tuple[int, Any]:
+        """Wait for a call to end; a lost scheduler is an error of the whole run."""
+        future, result = next(self._ended)
+        if future.status == "cancelled":
+            raise self._lost()
+        name = self._futures.pop(future.key)
+        if future.status != "error":
+            return name, result
+        error = result[1]
+        if isinstance(error, self._killed):
+            deaths = f"{error.allowed_failures + 1} worker processes died while they measured it"
+            return name, Killed(f"{deaths}, the last at {error.last_worker.address}")
+        return name, self._explained(error)
+
+    def _lost(self) -> ClusterError:
+        return ClusterError(
+            f"The connection to the Dask scheduler at `{self._place}` was lost. Start it again."
+        )
+
+    def _explained(self, error: Exception) -> Exception:
+        """Add the versions of the package on the workers to an error that is not a cell's."""
+        if isinstance(error, ClusterError):
+            return error
+        with self._reached():
+            there = self._client.run(version, "leml-theory", on_error="return")
+        return ClusterError(
+            f"Workers could not measure ({type(error).__name__}: {error}). They have leml-theory "
+            f"{', '.join(sorted({str(item) for item in there.values()}))}, this client has "
+            f"{installed_version('leml-theory')}: install the same version everywhere."
+        )
+
+
+def memory_limit() -> int | None:
+    """Return the bytes that this process may use if it is a Dask worker with a limit."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.get_worker().memory_manager.memory_limit  # type: ignore[no-any-return]
+    except (ValueError, AttributeError):
+        return None

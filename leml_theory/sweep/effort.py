@@ -1,0 +1,256 @@
+"""What a grid will cost: seconds learnt from measured cells, and the memory of the largest cell."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from leml_theory.measurements.precision import LOOKS
+from leml_theory.runs import Cell
+from leml_theory.worlds import observation_of
+
+__all__ = ["Effort", "available_memory", "memory_of", "predicted_effort"]
+
+_SIZES = ((64, 4), (64, 32), (1024, 8), (4096, 32), (16384, 64))  # n, and d and L, of pilot cells
+_DRAWS = 2
+_SECONDS = 6.0  # for all pilots of a grid together
+_BASE = 3e8  # bytes of a process that has loaded everything
+_LARGE = 1e10  # n d L from which a cell is announced before it starts
+
+Clock = Callable[[], float]
+
+
+@dataclass(slots=True)
+class _Learnt:
+    """Measured seconds of one kind of cells, and the draws that a precision takes."""
+
+    features: list[list[float]] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    spread: float = 0.5
+
+    def add(self, parameters: Mapping[str, Any], draws: float, seconds: float) -> None:
+        self.features.append(_features(parameters, draws))
+        self.seconds.append(max(seconds, 1e-6))
+
+    def predicted(self, parameters: Mapping[str, Any], draws: float) -> float:
+        """Fit non-negative costs to relative errors, and apply them."""
+        seconds = np.array(self.seconds)
+        weights, _ = nnls(np.array(self.features) / seconds[:, None], np.ones(seconds.size))
+        return float(weights @ _features(parameters, draws))
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What is left of a grid.
+
+    Attributes
+    ----------
+    cells, measured : int
+        Cells of the grid, and those that are there already.
+    seconds, longest : float
+        Of one process for the rest, and of its longest cell; NaN where nothing was learnt.
+    memory : float
+        Bytes that the largest cell needs in its process.
+    learnt_from : int
+        Measured cells behind the seconds.
+    """
+
+    cells: int
+    measured: int
+    seconds: float
+    longest: float
+    memory: float
+    learnt_from: int
+
+    def lines(self, jobs: int) -> list[str]:
+        """Return the effort in words."""
+        left = self.cells - self.measured
+        there = f", {self.measured} of them measured" if self.measured else ""
+        said = [f"{self.cells} cells{there}"]
+        if left and self.learnt_from:
+            # No process is faster than the longest cell.
+            wall = max(self.seconds / min(jobs, left), self.longest)
+            said.append(
+                f"about {duration(wall)} in {jobs} processes, the longest cell "
+                f"{duration(self.longest)} (learnt from {self.learnt_from} measured cells; expect "
+                "a factor of 3 either way)"
+            )
+        return [*said, *self.memory_lines(jobs)]
+
+    def memory_lines(self, jobs: int) -> list[str]:
+        """Return what is needed of memory, with a warning where it is more than there is."""
+        there, needed = available_memory(), self.memory * min(jobs, max(1, self.cells))
+        said = f"memory: up to {self.memory / 1e9:.1f} GB per process"
+        if there is None or needed <= there:
+            return [said]
+        most = int(there // self.memory)
+        remedy = f"give --jobs {most}" if most else "lower n, d or L, or take a larger machine"
+        return [
+            f"{said}, {needed / 1e9:.1f} GB in all",
+            f"WARNING: only {there / 1e9:.1f} GB are available; {remedy}.",
+        ]
+
+    @property
+    def large(self) -> bool:
+        """Whether the user should be told before the run starts."""
+        there = available_memory()
+        return self.longest > 600 or (there is not None and self.memory > there)
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words: 5 s, 12 min, 3.4 h, 2.1 days."""
+    for limit, unit, name in ((120, 1, "s"), (7200, 60, "min"), (2 * 86400, 3600, "h")):
+        if seconds < limit:
+            return (
+                f"{max(1.0, seconds / unit):.3g} {name}"
+                if unit < 3600
+                else f"{seconds / unit:.1f} {name}"
+            )
+    return f"{seconds / 86400:.1f} days"
+
+
+def predicted_effort(
+    cells: Sequence[Cell],
+    known: Mapping[str, float],
+    measure: Callable[[Cell], Iterable[Mapping[str, Any]]],
+    *,
+    clock: Clock = time.perf_counter,
+    seconds: float = _SECONDS,
+) -> Effort:
+    """Predict what the cells that are not known yet will cost.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        The whole grid.
+    known : mapping of str to float
+        Seconds of the cells that are measured, by key.
+    measure : callable
+        Measures small cells of the same kinds, for `seconds` altogether; their results are lost.
+    clock : callable
+        Returns the present time in seconds.
+    seconds : float
+        To spend on small cells.
+    """
+    groups: dict[tuple[Any, ...], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(_group(cell), []).append(cell)
+    rest, learnt_from = [], 0
+    for group in groups.values():
+        left = [cell for cell in group if cell.key not in known]
+        learnt = _Learnt()
+        for cell in group:
+            if cell.key in known:
+                learnt.add(cell.parameters, _draws(cell, learnt), known[cell.key])
+        if left:
+            _pilot(left, learnt, measure, clock, seconds / len(groups))
+            rest += [learnt.predicted(cell.parameters, _draws(cell, learnt)) for cell in left]
+            learnt_from += len(learnt.seconds)
+    memory = max(memory_of(cell) for cell in cells)
+    done = sum(cell.key in known for cell in cells)
+    return Effort(len(cells), done, sum(rest), max(rest, default=0.0), memory, learnt_from)
+
+
+def is_large(cells: Iterable[Cell]) -> bool:
+    """Return whether a cell is so large that its effort is predicted before it starts."""
+    sizes = (cell.parameters for cell in cells if cell.kind in ("erm", "slots"))
+    return any(p["n"] * p["d"] * p["L"] >= _LARGE for p in sizes)
+
+
+def _group(cell: Cell) -> tuple[Any, ...]:
+    """Return what makes cells comparable: all but sizes and numbers of draws."""
+    words = {k: v for k, v in cell.parameters.items() if isinstance(v, str) and k != "skew"}
+    return cell.kind, *sorted(words.items()), "rank" in cell.parameters
+
+
+def _pilot(
+    cells: Sequence[Cell],
+    learnt: _Learnt,
+    measure: Callable[[Cell], Iterable[Mapping[str, Any]]],
+    clock: Clock,
+    seconds: float,
+) -> None:
+    """Measure cells of the same kind, small ones first, until the time is used up."""
+    last = max(cells, key=lambda cell: _features(cell.parameters, 1.0)[-1])
+    start, before = clock(), None
+    for n, size in _SIZES:
+        parameters = _shrunk(last.parameters, n, size)
+        if parameters == before or (before and clock() - start > seconds / 3):
+            continue
+        before, times = parameters, []
+        for _ in range(2):  # what is new to this process is compiled the first time
+            begun = clock()
+            rows = list(measure(Cell(last.kind, parameters, last.seed)))
+            times.append(clock() - begun)
+            if times[0] > seconds:
+                break
+        learnt.add(parameters, _DRAWS, min(times))
+        spreads = [r["stderr"] * _DRAWS**0.5 / abs(r["value"]) for r in rows if r.get("value")]
+        learnt.spread = max(0.1, float(np.median(spreads))) if spreads else 0.5
+
+
+def _shrunk(parameters: dict[str, Any], n: int, size: int) -> dict[str, Any]:
+    """Return the parameters of a small cell, with two draws."""
+    small = {**parameters, "draws": _DRAWS}
+    small.pop("precision", None)
+    caps = {"n": n, "d": size, "L": size, "s": max(1, size // 2), "rank": size}
+    return small | {k: min(v, small[k]) for k, v in caps.items() if k in small}
+
+
+def _draws(cell: Cell, learnt: _Learnt) -> float:
+    """Return how many draws a cell takes, on the schedule of its precision if it has one."""
+    first = int(cell.parameters.get("draws", 1))
+    if "precision" not in cell.parameters:
+        return first
+    needed = (learnt.spread / float(cell.parameters["precision"])) ** 2
+    sizes = [first * 2**look for look in range(LOOKS)]
+    return float(next((size for size in sizes if size >= needed), sizes[-1]))
+
+
+def _features(parameters: Mapping[str, Any], draws: float) -> list[float]:
+    """Return what costs grow with: a start, draws, points, entries, matrices."""
+    n, d, n_labels = (float(parameters.get(name, 1)) for name in ("n", "d", "L"))
+    s = observation_of(
+        parameters.get("skew", "uniform"), int(n_labels), int(parameters.get("s", 1))
+    )
+    matrix = d * n_labels * min(d, n_labels)
+    entries = n * s.labels_per_point * d
+    return [1.0, draws, draws * d * n_labels, draws * matrix, draws * n * d, draws * entries]
+
+
+def memory_of(cell: Cell) -> float:
+    """Return about how many bytes a cell needs: its sample, its matrices, and the process itself.
+
+    Samples count where they are drawn; averages of one label per point need none.
+    """
+    p = cell.parameters
+    n, d, n_labels = (float(p.get(name, 1)) for name in ("n", "d", "L"))
+    numbers = 8 * d * n_labels
+    if cell.kind in ("erm", "slots"):
+        skew, s = p.get("skew", "uniform"), int(p.get("s", 1))
+        entries = n * observation_of(skew, int(n_labels), s).labels_per_point
+        all_labels = "observed" in skew or (skew == "uniform" and s > 1)
+        numbers += 3 * n * d + 12 * entries + (2 * n * n_labels if all_labels else 0.0)
+        numbers += d * d * n_labels if d * d * n_labels <= 1 << 23 else 0.0
+    if cell.kind == "slots":
+        numbers += 2 * d * n_labels * float(p["draws"])
+    return _BASE + 8 * numbers
+
+
+def available_memory() -> float | None:
+    """Return the bytes of memory that are free to use, None where the system does not say."""
+    meminfo = Path("/proc/meminfo")
+    if meminfo.is_file():
+        fields = dict(line.split(":") for line in meminfo.read_text().splitlines())
+        return 1024.0 * int(fields["MemAvailable"].split()[0])
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return None

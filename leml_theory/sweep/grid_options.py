@@ -1,0 +1,163 @@
+"""Options and TOML files that describe a grid, read by the same rules into one specification."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from command_line import numbers, whole_number, whole_numbers, words
+from leml_solver.losses import LOSSES
+from leml_theory.sweep.experiments.custom import AXES, DEFAULTS, SOLVERS, WORLDS, Grid, world_of
+from leml_theory.worlds import LABELS, LAWS, label_model
+
+__all__ = ["PICTURE", "add_grid_options", "grid_of", "toml_lines"]
+
+PICTURE = ("x", "y", "hue", "panel")  # how a grid is drawn, which may change after it is measured
+_LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
+
+Reader = Callable[[str], Any]
+
+
+def _among(known: Collection[str]) -> Reader:
+    """Return the reader of names separated by commas."""
+
+    def read(text: str) -> list[str]:
+        found = words(text)
+        if strange := [name for name in found if name not in known]:
+            raise argparse.ArgumentTypeError(
+                f"invalid choice: {', '.join(strange)}; there are {', '.join(known)}"
+            )
+        return found
+
+    return read
+
+
+def _worlds(text: str) -> list[str]:
+    """Read worlds, among them rank-K and planted:RHO."""
+    import numpy as np
+
+    found = words(text)
+    for name in found:
+        try:
+            labels = world_of(name)[0]
+            if labels not in LABELS and labels != "worst planted":
+                label_model(labels, 1, 1, np.random.default_rng(0))
+        except ValueError:
+            known = ", ".join([*WORLDS, "rank-K", "planted:CORRELATION"])
+            raise argparse.ArgumentTypeError(
+                f"invalid choice: {name!r}; there are {known}"
+            ) from None
+    return found
+
+
+def _share(text: str) -> float:
+    """Read a relative standard error such as 2% or 0.02."""
+    number = text.strip().removesuffix("%")
+    try:
+        share = float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 1e-4 <= share <= 0.5:
+        raise argparse.ArgumentTypeError(f"expected a share from 0.01% to 50%, got {text!r}")
+    return share
+
+
+def _options() -> dict[str, tuple[Reader, str, str]]:
+    """Return how every option is read, what its value is called, and its help."""
+    sizes, axis = whole_numbers(1, _LARGEST), _one_of((*AXES, "ball"))
+    radius = "radius of the ball (default 1), in units of the true Z's norm where there is one"
+    seen = "uniform, replaced (uniform with replacement), heavy:SHARE or zipf:EXPONENT"
+    worlds = f"labels and risk: {', '.join(WORLDS)}, rank-K, planted:RHO (default averages)"
+    precise = "draw until standard errors are this share of the values, instead of a fixed number"
+    share = "share of labels observed, each with this probability, instead of --s and --skew"
+    return {
+        "n": (sizes, "N,...", "points, such as 256,1e6 (default 256,1024,4096)"),
+        "d": (sizes, "D,...", "features (default 32)"),
+        "L": (sizes, "L,...", "labels (default 32)"),
+        "s": (sizes, "S,...", "labels seen per point (default 1)"),
+        "skew": (words, "P,...", seen),
+        "observed": (numbers(1e-6, 1.0), "SHARE,...", share),
+        "radius": (numbers(1e-6, 1e6), "R,...", radius),
+        "law": (_among(LAWS), "NAME,...", f"features: {', '.join(LAWS)} (default gaussian)"),
+        "world": (_worlds, "NAME,...", worlds),
+        "loss": (_among(LOSSES), "NAME,...", f"{', '.join(LOSSES)} (default: the world's own)"),
+        "solver": (_among(SOLVERS), "NAME,...", "exact, leml or both (default exact)"),
+        "rank": (sizes, "K,...", "rank of LEML (default 4)"),
+        "draws": (
+            whole_number(),
+            "T",
+            "draws per cell (default 50), or in the first batch with --precision (default 20)",
+        ),
+        "precision": (_share, "SHARE", precise),
+        "x": (axis, "AXIS", "horizontal axis (default: the longest axis of numbers)"),
+        "y": (axis, "AXIS", "vertical axis of a heat map, instead of curves"),
+        "hue": (axis, "AXIS", "what colours tell apart (default: ball)"),
+        "panel": (axis, "AXIS", "what panels tell apart (default: all axes that are left)"),
+    }
+
+
+def _one_of(known: Collection[str]) -> Reader:
+    """Return the reader of one name."""
+
+    def read(text: str) -> str:
+        if text not in known:
+            raise argparse.ArgumentTypeError(f"expected one of {', '.join(known)}, got {text!r}")
+        return text
+
+    return read
+
+
+def add_grid_options(add: Callable[..., object]) -> None:
+    """Add the options of a grid, and the file that may hold them."""
+    text = "TOML file with these options as keys, such as L = [8, 64]; options given here win"
+    add("--grid", metavar="FILE", help=text)
+    for name, (reader, metavar, help_text) in _options().items():
+        add(f"--{name}", type=reader, metavar=metavar, help=help_text.replace("%", "%%"))
+
+
+def grid_of(options: argparse.Namespace) -> Grid | None:
+    """Return the grid that a file and options describe, None when none was asked for."""
+    read = _from_file(options.grid) if options.grid else {}
+    given = {name: getattr(options, name) for name in _options()}
+    read |= {name: value for name, value in given.items() if value is not None}
+    if not options.grid and not set(read) - set(PICTURE):
+        return None
+    if observed := read.pop("observed", None):
+        if "s" in read or "skew" in read:
+            raise ValueError("--observed says which labels are seen; leave out --s and --skew.")
+        read["skew"] = [f"observed:{share:g}" for share in observed]
+    return Grid(read)
+
+
+def _from_file(path: str) -> dict[str, Any]:
+    """Read a TOML file; its values are read as those of the options are."""
+    known = _options()
+    try:
+        content = tomllib.loads(Path(path).read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"`{path}` is not a TOML file: {error}") from error
+    found = {}
+    for name, value in content.items():
+        if name not in known:
+            raise ValueError(f"`{path}`: no key {name!r}; there are {', '.join(known)}.")
+        texts = [str(item) for item in (value if isinstance(value, list) else [value])]
+        try:
+            found[name] = known[name][0](",".join(texts))
+        except argparse.ArgumentTypeError as error:
+            raise ValueError(f"`{path}`: {name}: {error}.") from None
+    return found
+
+
+def toml_lines(spec: dict[str, Any]) -> list[str]:
+    """Return a specification as the lines of a TOML file that describes the same grid."""
+    return [f"{name} = {_toml(spec[name])}" for name in DEFAULTS if spec.get(name)]
+
+
+def _toml(value: Any) -> str:
+    """Return a number, a text or a list of these as TOML writes it."""
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    return f'"{value}"' if isinstance(value, str) else repr(value)

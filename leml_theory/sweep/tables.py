@@ -1,0 +1,143 @@
+"""Measured values and slopes as tables: for a terminal, a paper, a page or a spreadsheet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+from command_line import table_lines
+from leml_theory.bounds import shown_bounds
+from leml_theory.sweep.experiments import SlopeRow
+from leml_theory.sweep.frame import bounds_in
+
+__all__ = ["FORMATS", "imprecise", "result_table", "slope_frame", "table_text"]
+
+_PLACE = (
+    "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s",
+    "observed", "skew", "radius_factor", "rank",
+)  # fmt: skip
+_TEX = {"\\": r"\textbackslash{}", "%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "$": r"\$",
+        "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "±": r"$\pm$", "√": r"$\surd$", "|": r"$|$", "<": "$<$", ">": "$>$"}  # fmt: skip
+
+
+def result_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per measured value as text; what is the same in all rows is left out."""
+    kept = [name for name in _PLACE if name in frame and len(frame[name].unique()) > 1]
+    table = frame[kept].map(_short)
+    best = [_best_bound(row) for _, row in frame.iterrows()]
+    return table.assign(
+        value=[_with_error(v, e) for v, e in zip(frame["value"], frame["stderr"], strict=True)],
+        draws=frame["draws"].map(_short),
+        predicted=frame["predicted"].map(_short),
+        bound=[_short(value) for value, _ in best],
+        **{"bound by": [name for _, name in best]},
+    )
+
+
+def _best_bound(row: pd.Series) -> tuple[float, str]:
+    """Return the smallest valid bound of a row and its name."""
+    valid = [name for name in bounds_in(row.to_frame().T) if str(row[f"{name}_valid"]) == "True"]
+    best = min(valid, key=lambda name: float(row[name]), default="")
+    return (float(row[best]), shown_bounds()[best].label) if best else (math.nan, "none is valid")
+
+
+def slope_frame(rows: Iterable[SlopeRow]) -> pd.DataFrame:
+    """Return slopes as text, beside what is predicted and expected in the limit."""
+    table = pd.DataFrame([asdict(row) for row in rows])
+    slopes = [f"{s:+.3f} ± {e:.3f}" for s, e in zip(table["slope"], table["stderr"], strict=True)]
+    names = ["experiment", "series", "quantity", "ball", "axis"]
+    kept = [name for name in names if name == "ball" or len(set(table[name])) > 1]
+    limits = {"predicted": "predicted", "asymptotic": "limit"}
+    columns = {
+        new: table[old].map(_short) for old, new in limits.items() if table[old].notna().any()
+    }
+    return table[kept].astype(str).assign(slope=slopes, **columns)
+
+
+def imprecise(frame: pd.DataFrame) -> list[str]:
+    """Return a line about the values that did not reach the precision asked for, if there are."""
+    rows = frame[frame["precision"].notna() & (frame["quantity"] != "generalisation gap")]
+    if rows.empty:
+        return []
+    reached = rows["stderr"] / rows["value"].abs()
+    missed = reached > rows["precision"]
+    if not missed.any():
+        return [f"All standard errors are within {rows['precision'].iloc[0]:.3g} of the values."]
+    worst = rows.iloc[int(reached.to_numpy().argmax())]
+    return [
+        f"{int(missed.sum())} of {len(rows)} values did not reach the precision with the most draws"
+        f" allowed; the worst has {reached.max():.2g} at n = {worst['n']}, {worst['ball']}."
+    ]
+
+
+def _with_error(value: float, stderr: float) -> str:
+    """Return a value with its standard error, in as many digits as the error has meaning."""
+    if not stderr or math.isnan(stderr):
+        return _short(value)
+    digits = max(1, math.floor(math.log10(abs(value) or 1)) - math.floor(math.log10(stderr)) + 2)
+    return f"{value:.{min(digits, 8)}g} ± {stderr:.2g}"
+
+
+def _short(value: Any) -> str:
+    """Return a value in four digits, nothing for what is not known."""
+    if isinstance(value, str):
+        return value
+    if value is None or math.isnan(value):
+        return ""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+
+
+def _text(table: pd.DataFrame, caption: str) -> str:
+    return "\n".join(
+        [f"{caption}:", *table_lines(list(map(str, table)), table.to_numpy(str).tolist())]
+    )
+
+
+def _latex(table: pd.DataFrame, caption: str) -> str:
+    """Return a table for LaTeX with the package booktabs."""
+    rows = [[_escaped(text) for text in row] for row in table.to_numpy(str)]
+    lines = [" & ".join(row) + r" \\" for row in rows]
+    head = " & ".join(_escaped(str(name)) for name in table) + r" \\"
+    return "\n".join(
+        [
+            r"\begin{table}",
+            rf"\caption{{{_escaped(caption)}}}",
+            rf"\begin{{tabular}}{{{'l' * table.shape[1]}}}",
+            *(r"\toprule", head, r"\midrule", *lines, r"\bottomrule"),
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def _escaped(text: str) -> str:
+    """Return text that LaTeX prints as it is."""
+    return "".join(_TEX.get(letter, letter) for letter in text)
+
+
+def _markdown(table: pd.DataFrame, caption: str) -> str:
+    rows: list[Sequence[str]] = [
+        list(map(str, table)),
+        ["---"] * table.shape[1],
+        *table.to_numpy(str),
+    ]
+    lines = (" | ".join(text.replace("|", r"\|") for text in row) for row in rows)
+    return "\n".join([f"**{caption}**", "", *(f"| {line} |" for line in lines)])
+
+
+FORMATS: dict[str, Callable[[pd.DataFrame, str], str]] = {
+    "text": _text,
+    "latex": _latex,
+    "markdown": _markdown,
+    "csv": lambda table, _: table.to_csv(index=False).rstrip("\n"),
+}
+
+
+def table_text(table: pd.DataFrame, form: str, caption: str) -> str:
+    """Return a table of texts in one of `FORMATS`."""
+    return FORMATS[form](table, caption)

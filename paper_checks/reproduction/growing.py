@@ -1,0 +1,107 @@
+"""A table that grows while trainings go on, a budget that ends them, and the time left."""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from leml_theory.runs import Cell, Result, Store, read_shard
+
+__all__ = ["growing", "time_left", "within"]
+
+_EVERY = 2.0  # seconds between looks at what is new
+_SAID_EVERY = 20.0  # seconds between lines about the time left
+
+
+def seconds_by_key(store: Store) -> dict[str, float]:
+    """Return how long each finished training took."""
+    results = [r for path in sorted(store.shards.glob("*.jsonl")) for r in read_shard(path)]
+    return {result.key: result.seconds for result in results if isinstance(result, Result)}
+
+
+def time_left(cells: Sequence[Cell], seconds: Mapping[str, float], jobs: int) -> str:
+    """Say how long the rest will take, by finished trainings of the same kind and no others.
+
+    Methods differ a hundredfold, so that the mean over all of them would tell nothing.
+    """
+    kinds: dict[tuple[str, ...], list[float]] = {}
+    for cell in cells:
+        if cell.key in seconds:
+            kinds.setdefault(_kind(cell), []).append(seconds[cell.key])
+    left = [cell for cell in cells if cell.key not in seconds]
+    known = [sum(own) / len(own) for cell in left if (own := kinds.get(_kind(cell)))]
+    said = f"{len(cells) - len(left)} of {len(cells)} trainings"
+    if known:
+        said += f", about {sum(known) / jobs:.0f} s left"
+    if unknown := len(left) - len(known):
+        more = "more " if known else ""
+        said += f", {unknown} {more}of kinds that none has finished of yet"
+    return said
+
+
+def _kind(cell: Cell) -> tuple[str, ...]:
+    """Return what trainings of similar length have in common."""
+    return tuple(str(cell.parameters[name]) for name in ("dataset", "method", "loss", "protocol"))
+
+
+@contextlib.contextmanager
+def growing(
+    cells: Sequence[Cell], store: Store, jobs: int, show: Callable[[], object]
+) -> Iterator[None]:
+    """Call `show` soon after trainings have finished, and tell the time left now and then."""
+    stop = threading.Event()
+    thread = threading.Thread(target=_watch, args=(cells, store, jobs, show, stop), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _watch(
+    cells: Sequence[Cell],
+    store: Store,
+    jobs: int,
+    show: Callable[[], object],
+    stop: threading.Event,
+) -> None:
+    """Look every other second for finished trainings, until stopped."""
+    done, told = len(seconds_by_key(store)), -_SAID_EVERY
+    while not stop.wait(_EVERY):
+        seconds = seconds_by_key(store)
+        if len(seconds) > done:
+            done = len(seconds)
+            show()
+        if time.monotonic() - told >= _SAID_EVERY:
+            told = time.monotonic()
+            print(time_left(cells, seconds, jobs), file=sys.stderr, flush=True)
+
+
+def _interrupt() -> None:
+    """Interrupt the main thread; a signal wakes it even while it waits for others."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:  # Windows: it is interrupted when it next does something
+        _thread.interrupt_main()
+
+
+@contextlib.contextmanager
+def within(minutes: float) -> Iterator[None]:
+    """Interrupt what runs inside, as Ctrl-C does, once so many minutes have passed; 0 for never."""
+    if not minutes:
+        yield
+        return
+    timer = threading.Timer(60 * minutes, _interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

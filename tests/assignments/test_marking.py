@@ -1,0 +1,70 @@
+"""The marking is held by mutants: slips in reference answers cost points, rewrites cost none."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from marking import TERMS, every, reference, slips
+from marking_exceptions import EQUIVALENT, REWRITES
+
+CAMPAIGN = str(Path(__file__).with_name("marking.py"))
+QUESTIONS = list(every(""))
+
+
+def campaign(*arguments):
+    """Run a campaign in a process of its own; return its exit status and what it printed."""
+    command = [sys.executable, CAMPAIGN, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_sample_of_slips_loses_points_and_rewrites_lose_none():
+    status, said = campaign("--sample", "63")
+    assert status == 0, said
+    assert "63 of 63 mutants caught" in said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("letter", ["a", "b", "c"])
+def test_every_slip_loses_points_in_every_term(letter):
+    status, said = campaign("--only", f"{letter}:")
+    assert status == 0, said
+
+
+@pytest.mark.parametrize(("letter", "name"), QUESTIONS)
+def test_a_question_has_twenty_slips_and_a_rewrite(letter, name):
+    found = [slip for slip, _ in slips(letter, name, TERMS[0]) if slip.key not in EQUIVALENT]
+    assert len(found) >= 20
+    assert REWRITES[f"{letter}:{name}"]
+
+
+def test_slips_that_are_excused_can_still_be_made():
+    """A statement that has changed must be looked at again."""
+    made = {s.key for pair in QUESTIONS for term in TERMS[:6] for s, _ in slips(*pair, term)}
+    assert set(EQUIVALENT) <= made
+
+
+def test_slips_change_norms_balls_signs_seeds_estimators_and_counts():
+    after = "\n".join(s.after for pair in QUESTIONS for s, _ in slips(*pair, TERMS[0]))
+    for word in ("'nuc'", "'frobenius'", "default_rng(0)", ".median(", "+ 1", "return -", "ddof=0"):
+        assert word in after
+
+
+def test_terms_ask_different_questions():
+    """Of two terms in a row each has a variant of its own, and a variant has its own answer."""
+    varied = [
+        (letter, name)
+        for letter, name in QUESTIONS
+        if len({reference(letter, name, term) for term in TERMS}) > 1
+    ]
+    expected = [("a", "q3"), ("a", "q7"), ("b", "q2"), ("b", "q3"), ("c", "q1")]
+    assert varied == expected
+
+
+@pytest.mark.parametrize(("letter", "name"), [("a", "q3"), ("a", "q7"), ("b", "q2"), ("c", "q1")])
+def test_the_answer_of_last_term_does_not_do(letter, name):
+    from marking import lost
+
+    for term in TERMS[:3]:
+        assert lost(letter, name, reference(letter, name, term + 1), term)

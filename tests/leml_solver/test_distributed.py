@@ -1,0 +1,144 @@
+"""Training on a cluster: the same bits whatever the number of workers, and whoever of them dies."""
+
+import os
+import shutil
+import signal
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="dask is an extra: pip install leml-theory[cluster]")
+
+from dataclasses import replace
+from pathlib import Path
+
+from leml_solver import AlternatingOptions, LEMLClassifier
+from leml_solver import distributed as cluster
+from leml_solver.blocks import fit_blocks
+from leml_solver.readers import ReadError
+
+sys.path.insert(0, str(Path(__file__).parent))
+from test_blocks import data, datasets, folder, objectives, pairs
+
+OPTIONS = AlternatingOptions(max_iter=3, tol=0.0, certify=True, intercept=True)
+# The nannies of workers that were killed log, and warn of what was left open.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster.connected("local:2") as connected:
+        yield connected
+
+
+def same(one, two):
+    return (
+        np.array_equal(one.W, two.W)
+        and np.array_equal(one.H, two.H)
+        and np.array_equal(objectives(one), objectives(two))
+        and one.certificate == two.certificate
+    )
+
+
+@pytest.mark.parametrize(("loss", "hidden"), [("squared", 0.0), ("logistic", 0.3)])
+def test_a_cluster_gives_the_bits_of_one_process(client, loss, hidden, tmp_path):
+    X, Y, missing = data(hidden=hidden)
+    folder(tmp_path / "b", X, Y, missing)
+    arguments = {"rank": 3, "penalty": 0.5, "loss": loss, "options": OPTIONS}
+    alone = fit_blocks(tmp_path / "b", **arguments)
+    assert same(alone, cluster.fit_factors(client, tmp_path / "b", **arguments))
+    if not hidden:  # sent by the client
+        blocks = pairs(X, Y, missing)
+        assert same(
+            fit_blocks(blocks, **arguments), cluster.fit_factors(client, blocks, **arguments)
+        )
+
+
+def test_the_estimator_and_the_best_labels(client):
+    X, Y, missing = data()
+    model = LEMLClassifier(3, penalty=0.5, max_iter=3, random_state=0)
+    model.fit_blocks(datasets(X, Y, missing), client=client)
+    fit = fit_blocks(pairs(X, Y, missing), rank=3, penalty=0.5, options=replace(OPTIONS, tol=1e-4))
+    assert np.array_equal(model.W_, fit.W)
+    found = cluster.predict_topk(client, pairs(X, Y, missing), fit, 2)
+    best = np.vstack([labels for labels, _ in found])
+    assert np.array_equal(best, np.argsort(-fit.scores(X), axis=1, kind="stable")[:, :2])
+
+
+def test_a_block_that_is_missing_ends_the_fit_with_its_name(client, tmp_path):
+    folder(tmp_path / "b", *data())
+    shutil.rmtree(tmp_path / "b" / "block-00003")
+    with pytest.raises(ReadError, match="block 3 is missing or damaged"):
+        cluster.fit_factors(client, tmp_path / "b", rank=2, penalty=1.0)
+
+
+def test_workers_with_other_code_are_refused(client, monkeypatch):
+    monkeypatch.setattr(cluster, "code_version", lambda: "0.0 (other)")
+    monkeypatch.setattr(client, "run", lambda _: {"tcp://worker": "0.1 (theirs)"})
+    with pytest.raises(cluster.ClusterError, match=r"runs leml-theory 0.1 .* process 0.0"):
+        cluster.fit_factors(client, pairs(*data()), rank=2, penalty=1.0)
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch):
+    with (
+        pytest.raises(cluster.ClusterError, match="no scheduler answers"),
+        cluster.connected("no-such-scheme://x"),
+    ):
+        pass
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(cluster.ClusterError, match=r"pip install leml-theory\[cluster\]"),
+        cluster.connected("local:2"),
+    ):
+        pass
+
+
+class Killer(threading.Thread):
+    """Kills a worker again and again until there were enough kills."""
+
+    def __init__(self, client, kills, seed):
+        super().__init__(daemon=True)
+        self.client, self.left, self.done = client, kills, 0
+        self.rng, self.stop = np.random.default_rng(seed), threading.Event()
+
+    def run(self):
+        while self.left and not self.stop.wait(self.rng.uniform(0.2, 2.0)):
+            workers = self.client.run(os.getpid, on_error="ignore")
+            if workers:
+                os.kill(workers[sorted(workers)[self.rng.integers(len(workers))]], signal.SIGKILL)
+                self.left, self.done = self.left - 1, self.done + 1
+
+
+def with_kills(client, blocks, kills, seed, **arguments):
+    """Fit again and again until so many workers were killed; return fits and kills."""
+    killer, fits = Killer(client, kills, seed), []
+    killer.start()
+    while killer.left or not fits:
+        fits.append(cluster.fit_factors(client, blocks, **arguments))
+    killer.stop.set()
+    killer.join()
+    return fits, killer.done
+
+
+def campaign(client, tmp_path, kills):
+    X, Y, missing = data()
+    folder(tmp_path / "b", X, Y, missing)
+    arguments = {"rank": 3, "penalty": 0.5, "options": replace(OPTIONS, certify=False)}
+    done = 0
+    for seed, blocks in enumerate((tmp_path / "b", pairs(X, Y, missing))):
+        alone = fit_blocks(blocks, **arguments)
+        fits, killed = with_kills(client, blocks, kills, seed, **arguments)
+        assert all(same(alone, fit) for fit in fits)
+        done += killed
+    return done
+
+
+def test_a_worker_that_dies_changes_nothing(client, tmp_path):
+    assert campaign(client, tmp_path, 1) == 2
+
+
+@pytest.mark.long
+def test_twenty_workers_that_die_change_nothing(client, tmp_path):
+    assert campaign(client, tmp_path, 10) == 20
