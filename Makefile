@@ -18,6 +18,7 @@ SEMESTER ?= 0
 SECONDS ?= 600
 LOWEST := .venv-lowest
 READY := $(VENV)/ready
+COURSE := $(VENV)/course
 DOCS_READY := $(VENV)/docs-ready
 
 .PHONY: help sweep test test-long test-lowest fuzz course docs theory lectures bench clean
@@ -55,7 +56,15 @@ test-lowest:
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-course: $(READY)
+$(COURSE): pyproject.toml
+	@[ -e $(READY) ] || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12"; exit 2; }
+	@echo "Installing what builds the course: one to three minutes the first time."
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	[ -e $(READY) ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[course]'
+	@touch $@
+
+course: $(COURSE)
 	$(BIN)/python -m assignments.build --term $(SEMESTER)
 
 $(DOCS_READY): $(READY)

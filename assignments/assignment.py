@@ -10,6 +10,7 @@ from typing import Any
 
 from assignments.grading.specification import Question, Specification, Test, names_bound, names_used
 from assignments.source import Cell, SourceError, read_cells, read_settings
+from assignments.written import WRITTEN_PART, WrittenQuestion, read_written
 
 __all__ = ["Assignment", "Block", "read_assignment"]
 
@@ -71,6 +72,12 @@ class Assignment:
         """Return the cells of one role in a question."""
         blocks = [b for b in self.blocks if b.role == role and b.question == question]
         return [cell for block in blocks for cell in block.cells]
+
+    @property
+    def manual(self) -> dict[str, float]:
+        """The questions that are marked by hand, with their points; 0 where none are fixed."""
+        asked = self.questions.items()
+        return {name: float(q.get("points") or 0) for name, q in asked if q.get("manual")}
 
     def specification(self, term: int = 0) -> Specification:
         """Return what the grader needs; raises SourceError when a question is not in order."""
@@ -167,6 +174,8 @@ def read_assignment(path: Path, term: int = 0) -> Assignment:
         if cell is not config[0]:
             reader.read(cell)
     reader.finish(cells[-1])
+    for question in read_written(path.parents[1] / "written" / f"{path.stem}.toml"):
+        reader.read_written(question, cells[-1])
     assignment = Assignment(path, path.stem, settings, tuple(reader.blocks), reader.questions, term)
     first = next((cell for cell in cells if cell.kind == "code"), None)
     if first is None or "setup" not in first.tags:
@@ -181,7 +190,7 @@ class _Reader:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.questions: dict[str, dict[str, Any]] = {}
-        self._question, self._role = "", "text"
+        self._question, self._role, self._written = "", "text", False
 
     def read(self, cell: Cell) -> None:
         """Take one cell."""
@@ -219,6 +228,21 @@ class _Reader:
             last = Block(self._role, self._question)
             self.blocks.append(last)
         last.cells.append(cell)
+
+    def read_written(self, question: WrittenQuestion, last: Cell) -> None:
+        """Take a question of the written part, as if its cells stood at the end of the source."""
+        settings = {"name": question.id, "points": question.points, "manual": True}
+        settings |= {"minutes": question.minutes, "goal": question.title, "line": last.line}
+        if question.id in self.questions:
+            raise last.fault(f"the written part has a second question {question.id!r}.")
+        self.questions[question.id] = settings
+        if not self._written:
+            self._written = True
+            heading = Cell("markdown", WRITTEN_PART, (), last.path, last.line)
+            self.blocks.append(Block("text", "", [heading]))
+        for role, text in (("text", question.prompt), ("solution", question.guide)):
+            cell = Cell("markdown", text.strip(), (), last.path, last.line)
+            self.blocks.append(Block(role, question.id, [cell]))
 
     def finish(self, cell: Cell) -> None:
         """Refuse a source that ends inside a block."""

@@ -1,7 +1,9 @@
 """Build the course: ``python -m assignments.build``.
 
-Of each source: a notebook for students, the executed solution, otter's files, and an autograder
-that needs pytest only.
+Makes two folders that are handed to different people. ``students/`` has a zip for each assignment:
+notebook, wheel, how to install. ``instructor/`` is private: executed solutions, autograders, zips
+for Gradescope and otter, and ``instructor.zip``, from which the course can be graded and built
+without the project.
 """
 
 from __future__ import annotations
@@ -10,66 +12,127 @@ import argparse
 import importlib.util
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from assignments.assignment import Assignment, read_assignment
 from assignments.autograder import write_autograder
+from assignments.bundles import BundleError, bring_requirements, make_wheel, zip_folder
 from assignments.notebooks import solution_notebook, student_notebook, write
 from assignments.source import find_sources
 from command_line import run_command
 
-__all__ = ["BuildError", "build", "main"]
+__all__ = ["Builder", "main"]
 
-_NEEDED = ("nbclient", "ipykernel", "otter")
+_NEEDED = {"solution": ("nbclient", "ipykernel"), "otter": ("otter", "ipykernel")}
 _ADVICE = "install the course extra: pip install -e '.[course]'"
 
 
-class BuildError(RuntimeError):
-    """A build that cannot go on; the message says what to do."""
+@dataclass(frozen=True)
+class Builder:
+    """Builds the parts of assignments into one folder.
 
-
-def build(
-    path: Path, out: Path, *, term: int = 0, check: bool = False
-) -> Iterator[tuple[str, float]]:
-    """Build one assignment; yields the name of each part and its seconds when it is there.
-
-    Parameters
+    Attributes
     ----------
-    path : Path
-        The source.
     out : Path
-        The folder that gets a folder named like the assignment; what was there is replaced.
+        Gets the folders `students` and `instructor`; what is built replaces what was there.
+    wheel : Path
+        Of the project's packages.
     term : int
         Seeds the hidden tests.
     check : bool
         Whether otter grades the solution, which must have full marks.
     """
-    from assignments.execution import execute
-    from assignments.otter_files import write_otter_files
 
-    assignment = read_assignment(path, term)
-    folder = out / assignment.name
+    out: Path
+    wheel: Path
+    term: int = 0
+    check: bool = False
+
+    def parts(self) -> dict[str, Callable[[Assignment], Path]]:
+        """Return what can be built of an assignment; each step returns what it has made."""
+        return {
+            "students": self._students,
+            "solution": self._solution,
+            "gradescope": self._gradescope,
+            "otter": self._otter,
+        }
+
+    def build(self, path: Path, chosen: tuple[str, ...] = ()) -> Iterator[tuple[str, Path, float]]:
+        """Build one source; yields each part, where it is and its seconds when it is there."""
+        assignment = read_assignment(path, self.term)
+        for part, step in self.parts().items():
+            if not chosen or part in chosen:
+                start = time.monotonic()
+                made = step(assignment)
+                yield part, made, time.monotonic() - start
+
+    def _private(self, assignment: Assignment) -> Path:
+        return self.out / "instructor" / assignment.name
+
+    def _students(self, assignment: Assignment) -> Path:
+        name = assignment.name
+        folder = _emptied(self.out / "students" / name)
+        bring_requirements(folder, self.wheel, ["jupyterlab"])
+        for file in ("setup.sh", "requirements.tar"):
+            (folder / file).unlink()
+        write(folder / f"{name}.ipynb", student_notebook(assignment))
+        template = (Path(__file__).parent / "delivery" / "students.md").read_text(encoding="utf-8")
+        text = template.format(title=assignment.title, name=name)
+        (folder / "README.md").write_text(text, encoding="utf-8")
+        zip_folder(folder, folder.with_name(f"{name}.zip"))
+        return folder.with_name(f"{name}.zip")
+
+    def _solution(self, assignment: Assignment) -> Path:
+        from assignments.execution import execute
+
+        path = self._private(assignment) / "solution" / f"{assignment.name}.ipynb"
+        write(path, execute(solution_notebook(assignment)))
+        return path
+
+    def _gradescope(self, assignment: Assignment) -> Path:
+        folder = _emptied(self._private(assignment) / "autograder")
+        write_autograder(folder, assignment.specification(self.term), self.wheel)
+        archive = folder.with_name(f"{assignment.name}-gradescope.zip")
+        zip_folder(folder, archive)
+        return archive
+
+    def _otter(self, assignment: Assignment) -> Path:
+        from assignments.otter_files import write_otter_files
+
+        name = assignment.name
+        archive = self._private(assignment) / f"{name}-otter.zip"
+        student = self.out / "students" / "otter" / f"{name}.ipynb"
+        write_otter_files(student, archive, assignment, self.term, self.wheel, check=self.check)
+        return archive
+
+    def bundle(self) -> Path:
+        """Write the instructor's own bundle: this folder with its sources, and the wheel."""
+        target = self.out / "instructor" / "instructor.zip"
+        with tempfile.TemporaryDirectory() as temporary:
+            copy = Path(temporary) / "course"
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(Path(__file__).parent, copy / "assignments", ignore=ignored)
+            bring_requirements(copy, self.wheel, ["otter-grader", "ipykernel", "nbclient"])
+            zip_folder(copy, target)
+        return target
+
+
+def _emptied(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
-    name = f"{assignment.name}.ipynb"
-    steps: dict[str, Callable[[Assignment], None]] = {
-        "student": lambda a: write(folder / "student" / name, student_notebook(a)),
-        "autograder": lambda a: write_autograder(folder / "autograder", a.specification(term)),
-        "solution": lambda a: write(folder / "solution" / name, execute(solution_notebook(a))),
-        "otter": lambda a: write_otter_files(folder / "otter", a, term, check=check),
-    }
-    for part, step in steps.items():
-        start = time.monotonic()
-        step(assignment)
-        yield part, time.monotonic() - start
+    folder.mkdir(parents=True)
+    return folder
 
 
-def _require_extras() -> None:
-    """Raise unless the packages that build the course are there."""
-    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+def _require_extras(chosen: tuple[str, ...]) -> None:
+    """Raise unless the packages that build the parts are there."""
+    needed = {name for part in chosen or _NEEDED for name in _NEEDED.get(part, ())}
+    missing = sorted(name for name in needed if importlib.util.find_spec(name) is None)
     if missing:
-        raise BuildError(f"{', '.join(missing)} not found; {_ADVICE}")
+        raise BundleError(f"{', '.join(missing)} not found; {_ADVICE}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,6 +141,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, default=Path("build/course"), help="(%(default)s)")
     parser.add_argument("--term", type=int, default=0, help="seeds the hidden tests, such as 2027")
     parser.add_argument("--only", action="append", metavar="NAME", help="a or a_promise; repeat")
+    parser.add_argument("--students", action="store_true", help="only the zips for students")
+    parser.add_argument("--gradescope", action="store_true", help="only the zips for Gradescope")
+    parser.add_argument("--otter", action="store_true", help="only otter's zips and notebooks")
     parser.add_argument("--check", action="store_true", help="let otter grade the solution")
     return parser
 
@@ -90,11 +156,26 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _build_all(options: argparse.Namespace) -> None:
     """Build the assignments asked for, and print a line for each part."""
-    _require_extras()
-    for path in find_sources(options.only):
-        for part, seconds in build(path, options.out, term=options.term, check=options.check):
-            place = options.out / path.stem / part
-            print(f"{path.stem:14s} {part:10s} {seconds:6.1f} s  {place}", flush=True)
+    chosen = tuple(part for part in ("students", "gradescope", "otter") if vars(options)[part])
+    paths = find_sources(options.only)
+    _require_extras(chosen)
+    if not chosen:
+        print("Building takes about a minute per assignment: its solution is run.", flush=True)
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = make_wheel(Path(folder))
+        _say("wheel", wheel.name, time.monotonic() - begun)
+        builder = Builder(options.out, wheel, options.term, options.check)
+        for path in paths:
+            for part, made, seconds in builder.build(path, chosen):
+                _say(f"{path.stem} {part}", str(made), seconds)
+        if not chosen:
+            _say("instructor", str(builder.bundle()), 0.0)
+    print(f"{time.monotonic() - begun:.0f} s in all. Keep {options.out / 'instructor'} private.")
+
+
+def _say(part: str, made: str, seconds: float) -> None:
+    print(f"{part:26s} {seconds:6.1f} s  {made}", flush=True)
 
 
 if __name__ == "__main__":

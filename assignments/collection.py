@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from assignments.grading.submission import SubmissionError, read_submission
 
@@ -34,7 +35,13 @@ class Handed:
 
 
 def collect(
-    places: list[Path], assignments: list[str], chosen: str = "", *, apart: tuple[Path, ...] = ()
+    places: list[Path],
+    assignments: list[str],
+    chosen: str = "",
+    *,
+    apart: tuple[Path, ...] = (),
+    guess: Callable[[Path], str] = lambda _: "",
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Handed]:
     """Return what lies in folders and files, sorted by name; nothing in them is left out.
 
@@ -48,6 +55,10 @@ def collect(
         The assignment of all files, when they need not be asked.
     apart : tuple of Path
         The grader's own files and folders, which are not submissions.
+    guess : callable
+        Tells the assignment of a notebook that does not say it, or nothing.
+    names : mapping of str to str
+        Under which names files were graded before: one of them alone keeps its name.
     """
     missing = [place for place in places if not place.exists()]
     if missing:
@@ -60,7 +71,8 @@ def collect(
         raise ValueError(f"no files in {', '.join(map(str, places))}.")
     roots = [place.absolute() if place.is_dir() else place.absolute().parent for place in places]
     root = Path(os.path.commonpath(roots))
-    return [_handed(path, root, assignments, chosen) for path in paths]
+    called = {path: names.get(str(path), path.relative_to(root).as_posix()) for path in paths}
+    return [_handed(path, called[path], assignments, chosen, guess) for path in paths]
 
 
 def _files(place: Path) -> Iterator[Path]:
@@ -76,8 +88,9 @@ def _files(place: Path) -> Iterator[Path]:
         yield from (Path(folder) / name for name in (notebooks if alone else seen))
 
 
-def _handed(path: Path, root: Path, assignments: list[str], chosen: str) -> Handed:
-    name = path.relative_to(root).as_posix()
+def _handed(
+    path: Path, name: str, assignments: list[str], chosen: str, guess: Callable[[Path], str]
+) -> Handed:
     if path.suffix != ".ipynb":
         return Handed(name, path, chosen, "not a notebook: a file that ends in .ipynb is needed.")
     if path.is_symlink() or not path.is_file():
@@ -86,7 +99,7 @@ def _handed(path: Path, root: Path, assignments: list[str], chosen: str) -> Hand
         said = read_submission(path).assignment
     except SubmissionError as problem:
         return Handed(name, path, chosen, str(problem))
-    belongs = chosen or _belonging(said, name, assignments)
+    belongs = chosen or _belonging(said, name, assignments) or guess(path)
     unknown = "" if belongs else "its assignment cannot be told; name it with --assignment."
     return Handed(name, path, belongs, unknown)
 

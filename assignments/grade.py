@@ -1,7 +1,8 @@
 """Grade notebooks: ``python -m assignments.grade FOLDER_OR_FILE ...``.
 
-Writes a CSV of marks and, for each submission, a JSON file of feedback. What is graded stays
-graded: after an interruption the same command goes on with the rest.
+Merges marks into a CSV file and writes, for each submission, a page of feedback. What is graded
+stays graded: after an interruption the same command goes on with the rest. Rows and columns of the
+file that are not graded now stay as they are; the file as it was is kept in NAME-before/.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assignments.assignment import read_assignment
+from assignments.assignment import Assignment, read_assignment
 from assignments.collection import Handed, collect
-from assignments.grading.results import write_json
-from assignments.grading.specification import Specification
-from assignments.marks import Mark, failed_mark, load_mark, mark_of, write_marks
+from assignments.feedback import failed_mark, known_names, load_mark, mark_of, save, write_pages
+from assignments.grading.answers import fence_refusal, weak_banner
+from assignments.grading.sandbox import Limits, Sandbox
+from assignments.handed_out import likely_assignment
+from assignments.ledger import Ledger, Mark, keep_previous
 from assignments.source import find_sources
 from command_line import run_command, whole_number
+from safe_files import LockedError, locked
 
-__all__ = ["Task", "grade_all", "main"]
+__all__ = ["Task", "grade_all", "main", "write_marks"]
 
 _STARTING = 60.0  # seconds for the packages to load on a busy machine
 
@@ -35,23 +39,50 @@ class Task:
 
     Attributes
     ----------
-    specifications : dict of str to Specification
+    assignments : dict of str to Assignment
     marks : Path
         The CSV file.
+    term : int
+        Seeds the hidden tests.
     limit : float
         Seconds of one cell or call.
     jobs : int
+    weak_fence : bool
+        Whether answers run where the kernel does not keep all limits.
     """
 
-    specifications: dict[str, Specification]
+    assignments: dict[str, Assignment]
     marks: Path
+    term: int = 0
     limit: float = 30.0
     jobs: int = 1
+    weak_fence: bool = False
 
     @property
     def feedback(self) -> Path:
-        """The folder of the JSON files."""
+        """The folder of JSON files and pages."""
         return self.marks.with_name(self.marks.stem + "-feedback")
+
+    @property
+    def own(self) -> tuple[Path, ...]:
+        """What is no submission, should it lie among them."""
+        before = self.marks.with_name(self.marks.stem + "-before")
+        return self.marks, self.feedback, before, self.lock
+
+    @property
+    def lock(self) -> Path:
+        """The file that one run holds."""
+        return self.marks.with_name(f".{self.marks.name}.lock")
+
+
+def write_marks(task: Task, marks: list[Mark]) -> Ledger:
+    """Merge marks into the table as it is now: it may have been edited in the meantime."""
+    manual = {name: assignment.manual for name, assignment in task.assignments.items()}
+    ledger = Ledger.read(task.marks, manual)
+    for mark in marks:
+        ledger.enter(mark)
+    ledger.write(task.marks)
+    return ledger
 
 
 def grade_all(task: Task, handed: list[Handed]) -> list[Mark]:
@@ -62,25 +93,26 @@ def grade_all(task: Task, handed: list[Handed]) -> list[Mark]:
     list of Mark
         In the order of `handed`.
     """
-    tests, limit = task.specifications, task.limit
-    known = {entry: load_mark(task.feedback, entry, tests, limit) for entry in handed}
+    tests = {name: a.specification(task.term) for name, a in task.assignments.items()}
+    known = {e: load_mark(task.feedback, e, tests.get(e.assignment), task.limit) for e in handed}
     marks = {entry: mark for entry, mark in known.items() if mark is not None}
     waiting = [entry for entry in handed if entry not in marks]
     with tempfile.TemporaryDirectory() as folder, _bar(len(handed), len(marks)) as bar:
-        for name, specification in task.specifications.items():
+        for name, specification in tests.items():
             specification.save(Path(folder) / f"{name}.json")
         pool = ThreadPoolExecutor(task.jobs)
         futures = {pool.submit(_grade_one, task, Path(folder), e): e for e in waiting}
         try:
             for future in as_completed(futures):
                 marks[futures[future]] = _finished(future, futures[future])
-                with contextlib.suppress(OSError):  # a disk that is full for a moment
-                    write_marks(task.marks, [marks[e] for e in handed if e in marks])
+                # A disk that is full for a moment; a table that somebody is just editing.
+                with contextlib.suppress(OSError, ValueError):
+                    write_marks(task, [marks[e] for e in handed if e in marks])
                 bar.update(1)
         finally:
             pool.shutdown(cancel_futures=True)
     ordered = [marks[entry] for entry in handed]
-    write_marks(task.marks, ordered)
+    write_pages(task.feedback, write_marks(task, ordered), task.assignments)
     return ordered
 
 
@@ -94,21 +126,23 @@ def _finished(future: Future[Mark], entry: Handed) -> Mark:
 
 def _grade_one(task: Task, folder: Path, entry: Handed) -> Mark:
     """Grade one submission in a process of its own and keep the feedback."""
-    if entry.problem:
-        return failed_mark(entry, entry.problem)
+    mark = failed_mark(entry, entry.problem) if entry.problem else _graded(task, folder, entry)
+    save(task.feedback, mark)
+    return mark
+
+
+def _graded(task: Task, folder: Path, entry: Handed) -> Mark:
     with tempfile.TemporaryDirectory() as temporary:
         written = Path(temporary) / "feedback.json"
         command = [sys.executable, "-m", "assignments.grading"]
         command += [str(folder / f"{entry.assignment}.json"), str(entry.path)]
         command += ["--feedback", str(written), "--limit", str(task.limit)]
+        command += ["--weak-fence"] if task.weak_fence else []
         trouble = _run(command, 20 * task.limit + _STARTING)
         if trouble:
             return failed_mark(entry, trouble)
-        mark = mark_of(entry, written, task.specifications[entry.assignment], task.limit)
-    path = task.feedback / f"{entry.name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, mark.feedback)
-    return mark
+        assignment = task.assignments[entry.assignment]
+        return mark_of(entry, written, assignment, task.term, task.limit)
 
 
 def _run(command: list[str], seconds: float) -> str:
@@ -140,37 +174,65 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--term", type=int, default=0, help="as given to the builder")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds per cell or call")
     parser.add_argument("--jobs", type=whole_number(), default=1, help="submissions graded at once")
+    text = "grade though this machine does not keep all limits; every result says so"
+    parser.add_argument("--weak-fence", action="store_true", help=text)
     return parser
 
 
-def _specifications(term: int) -> dict[str, Specification]:
-    """Return the tests of every assignment by its name."""
-    read = [read_assignment(path) for path in find_sources()]
-    return {assignment.name: assignment.specification(term) for assignment in read}
+def fence_gaps() -> list[str]:
+    """Return the limits that this machine does not keep, tried on a process without answers."""
+    with (
+        tempfile.NamedTemporaryFile(suffix=".ipynb") as file,
+        Sandbox(Path(file.name), (), Limits()) as sandbox,
+    ):
+        return sandbox.missing
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Grade what the command line names; return the exit status."""
     options = _parser().parse_args(arguments)
-    return run_command("grade", lambda: _grade(options))
+    return run_command("grade", lambda: _grade(options), unusable=(LockedError,))
 
 
 def _grade(options: argparse.Namespace) -> None:
     """Grade what the command line names, and print the marks if they are few."""
     chosen = find_sources([options.assignment])[0].stem if options.assignment else ""
-    specifications = _specifications(options.term)
-    task = Task(specifications, options.out, options.limit, options.jobs)
-    apart = (task.marks, task.feedback)
-    handed = collect(options.submissions, list(specifications), chosen, apart=apart)
-    try:
-        marks = grade_all(task, handed)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted; {options.out} has the marks so far") from None
-    except OSError as error:
-        raise OSError(f"{options.out} cannot be written: {error.strerror}.") from error
+    sources = find_sources()
+    assignments = {path.stem: read_assignment(path, options.term) for path in sources}
+    task = Task(
+        assignments, options.out, options.term, options.limit, options.jobs, options.weak_fence
+    )
+    handed = collect(
+        options.submissions,
+        list(assignments),
+        chosen,
+        apart=task.own,
+        guess=lambda path: likely_assignment(path, sources),
+        names=known_names(task.feedback),
+    )
+    Ledger.read(task.marks, {})  # a table that cannot be read is refused before the work
+    gaps = fence_gaps()
+    if gaps and not options.weak_fence:
+        raise ValueError(fence_refusal(gaps))
+    if gaps:
+        print(weak_banner(gaps), file=sys.stderr)
+    task.marks.parent.mkdir(parents=True, exist_ok=True)
+    with locked(task.lock):
+        keep_previous(task.marks)
+        marks = _graded_all(task, handed)
     for mark in marks if len(marks) <= 3 else []:
         print(mark.text())
-    print(f"{len(marks)} graded, {sum(bool(m.remarks) for m in marks)} with remarks: {options.out}")
+    print(f"{len(marks)} graded, {sum(bool(m.remarks) for m in marks)} with remarks: {task.marks}")
+
+
+def _graded_all(task: Task, handed: list[Handed]) -> list[Mark]:
+    """Grade; what stops it is said with the name of the table."""
+    try:
+        return grade_all(task, handed)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; {task.marks} has the marks so far") from None
+    except OSError as error:
+        raise OSError(f"{task.marks} cannot be written: {error.strerror}.") from error
 
 
 if __name__ == "__main__":

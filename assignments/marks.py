@@ -1,117 +1,187 @@
-"""Marks of many submissions: a table for the instructor, feedback for each student."""
+"""Marks after grading: ``python -m assignments.marks COMMAND marks.csv``.
+
+export writes one marking file per question that people mark, with every answer and a place for
+mark and remark; import reads them back into the table. feedback writes a page for each student;
+canvas and moodle fill the gradebook that these have exported. The table as it was is kept in
+NAME-before/ each time.
+"""
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
+import argparse
 import json
-from dataclasses import asdict, dataclass
+import sys
 from pathlib import Path
-from typing import Any
 
-from assignments.collection import Handed
-from assignments.grading.results import printable
-from assignments.grading.specification import Specification
+from assignments.assignment import Assignment, read_assignment
+from assignments.feedback import place, write_pages
+from assignments.gradebooks import fill_gradebook
+from assignments.ledger import Ledger, keep_previous, read_csv, write_csv
+from assignments.source import find_sources
+from command_line import run_command
+from documents import html_page
 from safe_files import write_text
 
-__all__ = ["Mark", "failed_mark", "load_mark", "mark_of", "write_marks"]
+__all__ = ["export_answers", "import_marks", "main", "read_assignments"]
+
+_COLUMNS = ["submission", "mark", "remark", "answer"]
 
 
-@dataclass(frozen=True)
-class Mark:
-    """One row of the table.
+def read_assignments() -> dict[str, Assignment]:
+    """Return all assignments by name."""
+    return {path.stem: read_assignment(path) for path in find_sources()}
 
-    Attributes
-    ----------
-    submission, assignment : str
-    total : float
-    questions : dict of str to float
-    remarks : tuple of str
-    feedback : dict
-        What the JSON file of the submission holds.
+
+def feedback_folder(marks: Path) -> Path:
+    """Return the folder of feedback beside a table of marks."""
+    return marks.with_name(f"{marks.stem}-feedback")
+
+
+def export_answers(
+    marks: Path, out: Path, assignments: dict[str, Assignment]
+) -> list[tuple[Path, int]]:
+    """Write a CSV file to mark in, and a page to read, for each question; return what is in them.
+
+    Marks that are in the table already are written too, so that nothing is entered twice.
     """
-
-    submission: str
-    assignment: str
-    total: float
-    questions: dict[str, float]
-    remarks: tuple[str, ...]
-    feedback: dict[str, Any]
-
-    def text(self) -> str:
-        """Return the mark with its feedback, a line per test."""
-        lines = [f"{printable(self.submission)}: {self.total:g} points"]
-        for outcome in self.feedback.get("outcomes", []):
-            points = f"{outcome['points']:g}/{outcome['max_points']:g}"
-            lines.append(f"{points:>7s}  {outcome['test']}: {outcome['message'] or 'passed'}")
-        remarks = (f"  remark: {printable(remark)}" for remark in self.remarks)
-        return "\n".join([*lines, *remarks])
+    ledger = Ledger.read(marks, {name: a.manual for name, a in assignments.items()})
+    made = []
+    for name, assignment in assignments.items():
+        keys = sorted(key for key in ledger.rows if key[1] == name)
+        for question in assignment.manual if keys else ():
+            rows = [_marking_row(marks, ledger, key, question) for key in keys]
+            path = out / f"{name}-{question}.csv"
+            out.mkdir(parents=True, exist_ok=True)
+            keep_previous(path)
+            write_csv(path, _COLUMNS, rows)
+            text = _reading_page(assignment, question, rows)
+            write_text(path.with_suffix(".html"), html_page(text, f"{name} {question}"))
+            made.append((path, sum(bool(row["answer"]) for row in rows)))
+    return made
 
 
-def failed_mark(entry: Handed, problem: str) -> Mark:
-    """Return no points for a file that could not be graded, and why."""
-    return Mark(entry.name, entry.assignment, 0.0, {}, (problem,), {})
+def _marking_row(
+    marks: Path, ledger: Ledger, key: tuple[str, str], question: str
+) -> dict[str, str]:
+    source, row = place(feedback_folder(marks), key[1], key[0]), ledger.rows[key]
+    feedback = json.loads(source.read_text(encoding="utf-8")) if source.is_file() else {}
+    answer = str(feedback.get("answers", {}).get(question, ""))
+    entered = {"mark": row.get(question, ""), "remark": row.get(f"{question} remark", "")}
+    return {"submission": key[0], **entered, "answer": answer}
 
 
-def mark_of(entry: Handed, written: Path, specification: Specification, limit: float) -> Mark:
-    """Return the mark that the grader wrote under a limit in seconds."""
-    feedback = json.loads(written.read_text(encoding="utf-8"))
-    feedback |= {
-        "submission": entry.name,
-        "max_points": specification.points,
-        "term": specification.term,
-        "fingerprint": _fingerprint(entry, specification, limit),
-    }
-    return _mark(entry, feedback)
+def _reading_page(assignment: Assignment, question: str, rows: list[dict[str, str]]) -> str:
+    """Return the question, its guide and all answers; an answer is quoted, so that it ends."""
+    asked = [cell.text for cell in assignment.cells("text", question)]
+    guide = [cell.text for cell in assignment.cells("solution", question)]
+    parts = [f"# {assignment.title}: {question}", *asked, "## Guide", *guide, "## Answers"]
+    for row in rows:
+        quoted = "\n".join(f"> {line}" for line in (row["answer"] or "_No answer._").splitlines())
+        parts += [f"### {row['submission']}", quoted]
+    return "\n\n".join(parts)
 
 
-def _mark(entry: Handed, feedback: dict[str, Any]) -> Mark:
-    questions: dict[str, float] = {}
-    for outcome in feedback["outcomes"]:
-        before = questions.get(outcome["question"], 0.0)
-        questions[outcome["question"]] = before + outcome["points"]
-    remarks = tuple(feedback["remarks"])
-    total = sum(questions.values())
-    return Mark(entry.name, entry.assignment, total, questions, remarks, feedback)
+def import_marks(marks: Path, files: list[Path], assignments: dict[str, Assignment]) -> int:
+    """Read marking files into the table; return how many marks. An empty mark changes nothing."""
+    ledger = Ledger.read(marks, {name: a.manual for name, a in assignments.items()})
+    entered = sum(_import_file(ledger, path, assignments) for path in files)
+    keep_previous(marks)
+    ledger.write(marks)
+    write_pages(feedback_folder(marks), ledger, assignments)
+    return entered
 
 
-def load_mark(
-    folder: Path, entry: Handed, specifications: dict[str, Specification], limit: float
-) -> Mark | None:
-    """Return the mark of an earlier run, if the same notebook met the same tests and limit."""
-    specification = specifications.get(entry.assignment)
-    path = folder / f"{entry.name}.json"
-    if specification is None or entry.problem or not path.is_file():
-        return None
+def _import_file(ledger: Ledger, path: Path, assignments: dict[str, Assignment]) -> int:
+    name, _, question = path.stem.rpartition("-")
+    if question not in getattr(assignments.get(name), "manual", {}):
+        raise ValueError(f"{path} must be named like ASSIGNMENT-QUESTION.csv, as export names it.")
+    columns, rows = read_csv(path)
+    if not set(_COLUMNS[:3]) <= set(columns):
+        raise ValueError(f"{path} needs the columns submission, mark and remark.")
+    entered = 0
+    for number, row in enumerate(rows, start=2):
+        key = (row["submission"], name)
+        if key not in ledger.rows:
+            raise ValueError(f"{path}, row {number}: {key[0]!r} is not in the table of marks.")
+        if row.get("mark", "").strip():
+            most = assignments[name].manual[question]
+            ledger.rows[key][question] = _checked(row["mark"], most, f"{path}, row {number}")
+            ledger.rows[key][f"{question} remark"] = row.get("remark", "")
+            entered += 1
+    return entered
+
+
+def _checked(text: str, most: float, where: str) -> str:
+    """Return a mark as it is written into the table; `most` 0 means that none is fixed."""
     try:
-        feedback = json.loads(path.read_text(encoding="utf-8"))
-        same = feedback["fingerprint"] == _fingerprint(entry, specification, limit)
-    except (ValueError, KeyError, TypeError):
-        return None
-    return _mark(entry, feedback) if same else None
+        mark = float(text.strip().replace(",", "."))
+    except ValueError:
+        raise ValueError(f"{where}: the mark must be a number, got {text!r}.") from None
+    if not 0 <= mark <= (most or float("inf")):
+        raise ValueError(f"{where}: the mark must be from 0 to {most:g}, got {text!r}.")
+    return f"{mark:g}"
 
 
-def _fingerprint(entry: Handed, specification: Specification, limit: float) -> str:
-    tests = json.dumps([asdict(specification), limit], sort_keys=True).encode()
-    return hashlib.sha256(entry.path.read_bytes() + tests).hexdigest()
+def _parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    parser = argparse.ArgumentParser("python -m assignments.marks", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    names = ("export", "import", "feedback", "canvas", "moodle")
+    made = {name: commands.add_parser(name) for name in names}
+    for command in made.values():
+        command.add_argument("marks", type=Path, help="the table that assignments.grade wrote")
+    made["export"].add_argument("--out", type=Path, default=Path("marking"), help="(%(default)s)")
+    made["import"].add_argument("files", nargs="+", type=Path, help="marking files")
+    for name in ("canvas", "moodle"):
+        made[name].add_argument("gradebook", type=Path, help=f"as {name.title()} exported it")
+        made[name].add_argument("--assignment", required=True, help="a or a_promise")
+        made[name].add_argument("--out", type=Path, help="(beside the gradebook, '-filled')")
+        made[name].add_argument("--incomplete", action="store_true", help="not all are marked yet")
+    made["canvas"].add_argument("--column", help="of the assignment, as Canvas names it")
+    made["moodle"].set_defaults(column="Grade")
+    return parser
 
 
-def write_marks(path: Path, marks: list[Mark]) -> None:
-    """Write the table, whole or not at all."""
-    questions = sorted({name for mark in marks for name in mark.questions}, key=_in_order)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = io.StringIO(newline="")
-    table = csv.writer(text)
-    table.writerow(["submission", "assignment", "total", *questions, "remarks"])
-    for mark in marks:
-        points = [f"{mark.questions[q]:g}" if q in mark.questions else "" for q in questions]
-        remarks = " | ".join(" ".join(remark.split()) for remark in mark.remarks)
-        row = [mark.submission, mark.assignment, f"{mark.total:g}", *points, remarks]
-        table.writerow([printable(entry) for entry in row])
-    write_text(path, text.getvalue())
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line asks for; return the exit status."""
+    options = _parser().parse_args(arguments)
+    return run_command("marks", lambda: _run(options))
 
 
-def _in_order(name: str) -> tuple[int, str]:
-    """Sort q10 after q9."""
-    return len(name), name
+def _run(options: argparse.Namespace) -> None:
+    if not options.marks.is_file():
+        raise ValueError(f"{options.marks} is not there; python -m assignments.grade writes it.")
+    assignments = read_assignments()
+    if options.command == "export":
+        for path, answered in export_answers(options.marks, options.out, assignments):
+            print(f"{path}: {answered} answers; read them in {path.with_suffix('.html').name}")
+    elif options.command == "import":
+        entered = import_marks(options.marks, options.files, assignments)
+        print(f"{entered} marks entered: {options.marks}")
+    elif options.command == "feedback":
+        ledger = Ledger.read(options.marks, {name: a.manual for name, a in assignments.items()})
+        folder = feedback_folder(options.marks)
+        print(f"{write_pages(folder, ledger, assignments)} pages: {folder}")
+    else:
+        _fill(options, assignments)
+
+
+def _fill(options: argparse.Namespace, assignments: dict[str, Assignment]) -> None:
+    name = find_sources([options.assignment])[0].stem
+    ledger = Ledger.read(options.marks, {key: a.manual for key, a in assignments.items()})
+    unmarked = [key[0] for key in ledger.rows if key[1] == name and ledger.pending(key)]
+    if unmarked and not options.incomplete:
+        raise ValueError(
+            f"{len(unmarked)} submissions have questions that nobody has marked, {unmarked[0]} "
+            "among them; --incomplete exports their totals all the same."
+        )
+    out = options.out or options.gradebook.with_stem(f"{options.gradebook.stem}-filled")
+    totals = {key[0]: ledger.total(key) for key in ledger.rows if key[1] == name}
+    filled = fill_gradebook(options.gradebook, out, totals, options.column or name)
+    print(f"{filled.matched} of {filled.students} students have a mark: {out}")
+    for submission in filled.unmatched:
+        print(f"no student for {submission}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -21,7 +21,8 @@ _MARK = re.compile(
     r"^\s*# (BEGIN|END) SOLUTION( NO PROMPT)?\s*$\n?|  # ?SOLUTION( NO PROMPT)?$", re.M
 )
 _OTTER_KEYS = ("name", "points", "manual")
-_ANSWER_HERE = "_Type your answer here, replacing this text._"
+QUESTION = "leml_question"  # in the metadata of a cell: the question that it answers
+ANSWER_HERE = "_Type your answer here, replacing this text._"
 
 
 def strip_solution(code: str) -> str:
@@ -101,7 +102,11 @@ def student_notebook(assignment: Assignment) -> Notebook:
             return [_cell("code", stripped, ("answer",))] if stripped else []
         manual = assignment.questions[block.question].get("manual")
         first = next(entry for entry in block.cells if entry.kind == "markdown")
-        return [_cell("markdown", _ANSWER_HERE, ("answer",))] if manual and cell is first else []
+        if not manual or cell is not first:
+            return []
+        empty = _cell("markdown", ANSWER_HERE, ("answer",))
+        empty["metadata"][QUESTION] = block.question
+        return [empty]
 
     return _assembled(assignment, "student", prompt)
 

@@ -10,62 +10,74 @@ import zipfile
 from pathlib import Path
 
 from assignments.assignment import Assignment
+from assignments.bundles import BundleError, bring_requirements, copy_script, zip_folder
 from assignments.notebooks import otter_notebook, write
 
-__all__ = ["OtterError", "write_otter_files"]
-
-_ANY_DAY = (2000, 1, 1, 0, 0, 0)  # one date for all files: the same source gives the same zip
-
-
-class OtterError(RuntimeError):
-    """otter could not read the assignment; the message is its own."""
+__all__ = ["write_otter_files"]
 
 
 def write_otter_files(
-    folder: Path, assignment: Assignment, term: int, *, check: bool = False
+    student: Path,
+    archive: Path,
+    assignment: Assignment,
+    term: int,
+    wheel: Path,
+    *,
+    check: bool = False,
 ) -> None:
-    """Write NAME.ipynb and NAME-autograder.zip.
+    """Write the notebook of students who use otter, and the zip with all that its grader needs.
 
     Parameters
     ----------
-    folder : Path
-        Made when it is not there.
+    student, archive : Path
+        The notebook and the zip.
     assignment : Assignment
         What to write.
     term : int
         Seeds the hidden tests.
+    wheel : Path
+        Of the project's packages.
     check : bool
         Whether otter grades the solution too, and full marks are required.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    name = assignment.name
     with tempfile.TemporaryDirectory() as temporary:
-        master, made = Path(temporary) / f"{name}.ipynb", Path(temporary) / "made"
-        made.mkdir()  # otter wants it there
-        write(master, otter_notebook(assignment, term))
-        _assign(master, made, check)
-        student = json.loads((made / "student" / master.name).read_text(encoding="utf-8"))
-        for number, cell in enumerate(student["cells"], start=1):
+        made = _assigned(Path(temporary), assignment, term, check=check)
+        notebook = json.loads((made / "student" / f"{assignment.name}.ipynb").read_text("utf-8"))
+        for number, cell in enumerate(notebook["cells"], start=1):
             cell["id"] = f"otter-{number:03d}"  # otter draws them at random
-        write(folder / master.name, student)
-        (archive,) = (made / "autograder").glob("*.zip")  # its name has the time of day
-        _copy_zip(archive, folder / f"{name}-autograder.zip")
+        write(student, notebook)
+        (theirs,) = (made / "autograder").glob("*.zip")  # its name has the time of day
+        with zipfile.ZipFile(theirs) as content:
+            content.extractall(made / "content")
+        _complete(made / "content", wheel)
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        zip_folder(made / "content", archive)
 
 
-def _assign(master: Path, made: Path, check: bool) -> None:
+def _complete(folder: Path, wheel: Path) -> None:
+    """Add what otter leaves out: the packages, and a way to install them without conda.
+
+    The name of the assignment is taken out: otter would refuse a notebook that lost its metadata.
+    """
+    config = json.loads((folder / "otter_config.json").read_text("utf-8"))
+    config.pop("assignment_name", None)
+    (folder / "otter_config.json").write_text(json.dumps(config), encoding="utf-8")
+    bring_requirements(folder, wheel, ["otter-grader", "ipykernel"])
+    copy_script("run_otter.sh", folder / "run_autograder")
+    copy_script("environment.yml", folder / "environment.yml")
+    copy_script("q0_about.py.txt", folder / "tests" / "q0_about.py")
+
+
+def _assigned(place: Path, assignment: Assignment, term: int, *, check: bool) -> Path:
+    """Let otter read the assignment; return the folder of what it made."""
+    master, made = place / f"{assignment.name}.ipynb", place / "made"
+    made.mkdir()  # otter wants it there
+    write(master, otter_notebook(assignment, term))
     command = [sys.executable, "-m", "otter", "assign", "--no-pdfs"]
     command += [] if check else ["--no-run-tests"]
     done = subprocess.run(
         [*command, str(master), str(made)], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise OtterError(f"otter assign failed on {master.name}:\n{done.stderr.strip()[-2000:]}")
-
-
-def _copy_zip(source: Path, target: Path) -> None:
-    with zipfile.ZipFile(source) as read, zipfile.ZipFile(target, "w") as written:
-        for name in sorted(read.namelist()):
-            entry = zipfile.ZipInfo(name, _ANY_DAY)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = read.getinfo(name).external_attr
-            written.writestr(entry, read.read(name))
+        raise BundleError(f"otter assign failed on {master.name}:\n{done.stderr.strip()[-2000:]}")
+    return made

@@ -24,9 +24,10 @@ def _rows(assignment: Assignment) -> list[str]:
     rows = [f"| **{assignment.title}** | **{specification.points:g}** | | **{minutes}** | |"]
     for name, settings in assignment.questions.items():
         letter = assignment.name.partition("_")[0]
-        points = _points(graded[name]) if name in graded else "| by hand"
+        worth = f"{settings['points']:g} " if settings.get("points") else ""
+        points = _points(graded[name]) if name in graded else f"{worth}| by hand"
         goal = str(settings.get("goal", "an open question")).replace("|", "\\|")
-        rows.append(f"| {letter} {name} | {points} | {settings.get('minutes', '')} | {goal} |")
+        rows.append(f"| {letter} {name} | {points} | {settings.get('minutes') or ''} | {goal} |")
     return rows
 
 

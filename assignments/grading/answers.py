@@ -9,7 +9,7 @@ from typing import Any
 from .sandbox import ByName, Limits, Reply, Sandbox, StoppedError
 from .submission import Submission
 
-__all__ = ["AnswerError", "Answers", "GraderError"]
+__all__ = ["AnswerError", "Answers", "GraderError", "fence_refusal", "weak_banner"]
 
 _MUCH = 10**6  # bytes
 _LONGEST = 900  # letters of an error
@@ -146,9 +146,15 @@ class Answers:
 
     def _start(self) -> Sandbox:
         try:
-            return Sandbox(self._submission.path, self._modules, self._limits)
+            sandbox = Sandbox(self._submission.path, self._modules, self._limits)
         except StoppedError as stop:  # before any of the student's code
             raise GraderError(f"a process for answers cannot be started: it {stop}.") from None
+        if sandbox.missing and not self._limits.weak_fence:
+            sandbox.close()
+            raise GraderError(fence_refusal(sandbox.missing))
+        if sandbox.missing and weak_banner(sandbox.missing) not in self.remarks:
+            self.remarks.insert(0, weak_banner(sandbox.missing))
+        return sandbox
 
     def _run_cells(self, sandbox: Sandbox) -> None:
         for number, code in enumerate(self._submission.cells, start=1):
@@ -168,6 +174,20 @@ class Answers:
 
     def _troubled(self) -> bool:
         return bool(self._skipped) or any(" stopped: " in remark for remark in self.remarks)
+
+
+def weak_banner(missing: list[str]) -> str:
+    """Return what every result says that was got behind a weak fence."""
+    return f"WEAK FENCE: graded without the kernel's limits on {' and '.join(missing)}."
+
+
+def fence_refusal(missing: list[str]) -> str:
+    """Return why answers are not run where the fence is down, and what to do."""
+    return (
+        f"the fence is down: this machine keeps no limits on {' and '.join(missing)}, so answers "
+        "could read the tests. Install bubblewrap, or use Linux 5.13 or newer on a 64-bit PC; "
+        "--weak-fence grades all the same and says so in every result."
+    )
 
 
 def _error_text(error: Any) -> str:

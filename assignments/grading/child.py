@@ -62,9 +62,12 @@ def main(requests: int, replies: int) -> None:
     """Serve the grader until it closes the line."""
     line = _Line(requests, replies)
     start = pickle.loads(line.receive())
+    fence = Fence(**start["fence"])
     sys.path[:] = start["search"]
     _load(start["modules"])
-    line.send({"kind": "done"}, _confine(Fence(**start["fence"]), line.report))
+    # What is not open, such as the folder of a checkout, is left once its packages are loaded.
+    sys.path[:] = [entry for entry in sys.path if fence.may_read(os.path.realpath(entry))]
+    line.send({"kind": "done"}, _confine(fence, line.report))
     notebook = _Notebook()
     while True:
         _answer(line, notebook, line.receive())

@@ -14,33 +14,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Fence", "install_hook", "limit_resources", "stop_numba_writing"]
+__all__ = ["NOBODY", "Fence", "install_hook", "limit_resources", "stop_numba_writing"]
 
+NOBODY = 65534  # the user that root becomes
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_CHANGES = {  # events that change files -> how many of their first arguments are paths
-    "os.chmod": 1,
-    "os.chown": 1,
-    "os.link": 2,
-    "os.mkdir": 1,
-    "os.remove": 1,
-    "os.rename": 2,
-    "os.rmdir": 1,
-    "os.setxattr": 1,
-    "os.symlink": 2,
-    "os.truncate": 1,
-    "os.utime": 1,
-}
-_PROGRAMS = (
-    "os.exec",
-    "os.fork",
-    "os.forkpty",
-    "os.posix_spawn",
-    "os.spawn",
-    "os.startfile",
-    "os.system",
-    "pty.spawn",
-    "subprocess.Popen",
-)
+# Events that change files, with one path or two; events that start programs.
+_ONE_PATH = ("os.chmod", "os.chown", "os.mkdir", "os.remove", "os.rmdir", "os.truncate", "os.utime")
+_TWO_PATHS = ("os.link", "os.rename", "os.symlink")
+_CHANGES = dict.fromkeys((*_ONE_PATH, "os.setxattr"), 1) | dict.fromkeys(_TWO_PATHS, 2)
+_CALLS = ("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.startfile")
+_PROGRAMS = (*_CALLS, "os.system", "pty.spawn", "subprocess.Popen")
 _SIGNALS = ("os.kill", "os.killpg", "signal.pthread_kill", "resource.prlimit")
 _FORBIDDEN_MODULES = ("assignments", "tests", "otter")
 
@@ -55,22 +38,22 @@ class Fence:
         The only folder it may write to.
     readable : tuple of str
         Files and folders it may read.
-    listable : tuple of str
-        Folders whose names of files it may read, but not the files.
     seconds : int
         Processor time.
     memory : int
         Address space in bytes.
     file_size : int
         Bytes of the largest file it may write.
+    tasks : int
+        Threads, and processes where there may be some, besides those that run already.
     """
 
     home: str
     readable: tuple[str, ...]
-    listable: tuple[str, ...]
     seconds: int
     memory: int
     file_size: int = 64 * 2**20
+    tasks: int = 64
 
     def may_write(self, path: str) -> bool:
         """Tell whether a file may be written."""
@@ -80,24 +63,23 @@ class Fence:
         """Tell whether a file may be read."""
         return _inside(path, (self.home, *self.readable))
 
-    def may_list(self, path: str) -> bool:
-        """Tell whether the names in a folder may be read."""
-        return _inside(path, (self.home, *self.readable, *self.listable))
-
 
 def _inside(path: str, roots: tuple[str, ...]) -> bool:
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
 def limit_resources(fence: Fence) -> None:
-    """Limit processor time, memory, open files and the size of files, for good."""
+    """Limit processor time, memory, tasks, open files and the size of files, for good."""
     import resource
+
+    user = NOBODY if os.geteuid() == 0 else os.geteuid()
 
     limits = {
         resource.RLIMIT_CPU: fence.seconds,
         resource.RLIMIT_AS: fence.memory,
         resource.RLIMIT_FSIZE: fence.file_size,
         resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_NPROC: _tasks_of(user) + fence.tasks,
         resource.RLIMIT_CORE: 0,
     }
     for kind, wanted in limits.items():
@@ -106,6 +88,16 @@ def limit_resources(fence: Fence) -> None:
         with contextlib.suppress(ValueError, OSError):  # not every system has every limit
             # The warning for processor time (SIGXCPU) tells the grader why the process ended.
             resource.setrlimit(kind, (limit, limit + 2 * (kind == resource.RLIMIT_CPU)))
+
+
+def _tasks_of(user: int) -> int:
+    """Return how many threads a user has now: the system's limit counts them all."""
+    count = 0
+    for entry in os.scandir("/proc") if os.path.isdir("/proc") else ():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and entry.stat().st_uid == user:
+                count += len(os.listdir(f"{entry.path}/task"))
+    return count
 
 
 def stop_numba_writing() -> None:
@@ -159,7 +151,7 @@ class _Judge:
 
     def _list(self, path: Any) -> str | None:
         place = _place("." if path is None else path)
-        return None if place is None or self._fence.may_list(place) else f"list {place}"
+        return None if place is None or self._fence.may_read(place) else f"list {place}"
 
     def _change(self, event: str, paths: tuple[Any, ...]) -> str | None:
         places = [place for place in map(_place, paths) if place is not None]

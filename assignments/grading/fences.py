@@ -6,20 +6,39 @@ import functools
 import importlib.util
 import os
 import site
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from .confinement import Fence
 
-__all__ = ["PACKAGES", "child_environment", "make_fence", "search_path"]
+__all__ = [
+    "DRAWING",
+    "PACKAGES",
+    "child_environment",
+    "drawing_cache",
+    "make_fence",
+    "readable_folders",
+    "search_path",
+]
 
-PACKAGES = ("argument_checks", "simulations", "leml_solver", "leml_theory", "paper_checks")
+DRAWING = ".matplotlib"  # in the home of a process
+_TOOLS = ("argument_checks", "command_line", "documents", "safe_files")
+PACKAGES = (*_TOOLS, "simulations", "leml_solver", "leml_theory", "paper_checks")
 _SYSTEM = (  # what libraries read at work
     "/usr",
     "/lib",
     "/lib64",
-    "/etc",
+    "/etc/alternatives",
+    "/etc/fonts",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/python3",
+    f"/etc/python{sys.version_info[0]}.{sys.version_info[1]}",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
     "/proc/cpuinfo",
     "/proc/meminfo",
     "/proc/stat",
@@ -32,11 +51,19 @@ _THREADS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM")
 
 def make_fence(home: Path, seconds: float, memory: int) -> Fence:
     """Return the fence of a process that works in `home`."""
+    readable = tuple(sorted({os.path.realpath(folder) for folder in readable_folders()}))
+    return Fence(os.path.realpath(home), readable, int(seconds) + 1, memory)
+
+
+@functools.cache
+def readable_folders() -> tuple[str, ...]:
+    """Return what a student's process may read: Python, libraries, the project's packages.
+
+    A checkout is on Python's path as a whole; of it the packages alone are open.
+    """
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, *site.getsitepackages()}
-    folders = [*prefixes, *_package_folders(), *_SYSTEM, _drawing_cache()]
-    readable = tuple(sorted({os.path.realpath(folder) for folder in folders}))
-    listable = tuple(os.path.realpath(folder) for folder in search_path())
-    return Fence(os.path.realpath(home), readable, listable, int(seconds) + 1, memory)
+    installed = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
+    return (*prefixes, *installed, *_package_folders(), *_SYSTEM)
 
 
 @functools.cache
@@ -57,12 +84,17 @@ def search_path() -> list[str]:
 
 
 @functools.cache
-def _drawing_cache() -> str:
-    """Return the folder of matplotlib's list of fonts, filled by the first child that starts."""
+def drawing_cache() -> Path:
+    """Return the folder of matplotlib's list of fonts, which each process gets a copy of."""
     folder = Path(tempfile.gettempdir()) / f"grading-fonts-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    mine = folder.stat().st_uid == os.getuid() and not folder.is_symlink()
-    return str(folder) if mine else tempfile.mkdtemp(prefix="grading-fonts-")
+    folder.mkdir(mode=0o755, exist_ok=True)
+    if folder.stat().st_uid != os.getuid() or folder.is_symlink():
+        folder = Path(tempfile.mkdtemp(prefix="grading-fonts-"))
+    if not any(folder.glob("fontlist*")):
+        environment = os.environ | {"MPLCONFIGDIR": str(folder), "MPLBACKEND": "Agg"}
+        command = [sys.executable, "-c", "import matplotlib.font_manager"]
+        subprocess.run(command, env=environment, capture_output=True, check=False)
+    return folder
 
 
 def child_environment(home: Path) -> dict[str, str]:
@@ -75,5 +107,5 @@ def child_environment(home: Path) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "MPLBACKEND": "Agg",
-        "MPLCONFIGDIR": _drawing_cache(),
+        "MPLCONFIGDIR": str(home / DRAWING),
     }

@@ -6,18 +6,22 @@ machine does not offer one, it is left out and the names of those that hold say 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
+import re
 import struct
 import sys
 
-from .confinement import Fence
+from .confinement import NOBODY, Fence
 
-__all__ = ["bind"]
+__all__ = ["LIMITS", "bind"]
+
+LIMITS = ("files", "processes and network", "ordinary user")
 
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
-_PARENT_DEATH_SIGNAL, _KILL = 1, 9
+_PARENT_DEATH_SIGNAL, _KILL, _KEEP_CAPABILITIES = 1, 9, 8
 _CAPABILITIES, _READ_ANYWHERE = 0x20080522, 1 << 2  # the version of the call; one bit to keep
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every machine
 _VERSION, _PATH_BENEATH = 1, 1
@@ -30,58 +34,23 @@ _NETWORK, _SIGNALS = (4, 3), (6, 3)  # from which version on, and bits: all of T
 
 # Calls of the 64-bit PC, by number; all are refused with "operation not permitted".
 _REFUSED = {
-    "shmget": 29,  # this and the next three: memory that outlives the process
-    "socket": 41,
-    "socketpair": 53,
-    "fork": 57,
-    "vfork": 58,
-    "execve": 59,
-    "kill": 62,
-    "semget": 64,
-    "msgget": 68,
-    "truncate": 76,  # Landlock sees it from version 3 on only
-    "chmod": 90,  # Landlock sees none of those that change what is said of a file
-    "fchmod": 91,
-    "chown": 92,
-    "fchown": 93,
-    "lchown": 94,
-    "ptrace": 101,
-    "rt_sigqueueinfo": 129,
-    "utime": 132,
-    "setpriority": 141,
-    "sched_setparam": 142,
-    "sched_setscheduler": 144,
-    "setxattr": 188,
-    "lsetxattr": 189,
-    "fsetxattr": 190,
-    "removexattr": 197,
-    "lremovexattr": 198,
-    "fremovexattr": 199,
-    "tkill": 200,
-    "utimes": 235,
-    "mq_open": 240,
-    "add_key": 248,
-    "keyctl": 250,
-    "ioprio_set": 251,
-    "fchownat": 260,
-    "futimesat": 261,
-    "fchmodat": 268,
-    "unshare": 272,
-    "utimensat": 280,
-    "rt_tgsigqueueinfo": 297,
-    "open_by_handle_at": 304,
-    "setns": 308,
-    "process_vm_readv": 310,
-    "process_vm_writev": 311,
-    "sched_setattr": 314,
-    "memfd_create": 319,  # memory that no limit counts
-    "execveat": 322,
-    "pidfd_send_signal": 424,
-    "io_uring_setup": 425,
-    "pidfd_open": 434,
-    "fchmodat2": 452,
-    "setxattrat": 463,
-    "removexattrat": 466,
+    "memory that outlives the process or that no limit counts": (
+        "shmget 29, semget 64, msgget 68, mq_open 240, add_key 248, keyctl 250, memfd_create 319"
+    ),
+    "the network": "socket 41, socketpair 53, io_uring_setup 425",
+    "new processes": "fork 57, vfork 58, execve 59, execveat 322, unshare 272, setns 308",
+    "other processes": (
+        "kill 62, tkill 200, ptrace 101, rt_sigqueueinfo 129, rt_tgsigqueueinfo 297, "
+        "process_vm_readv 310, process_vm_writev 311, pidfd_open 434, pidfd_send_signal 424, "
+        "setpriority 141, sched_setparam 142, sched_setscheduler 144, sched_setattr 314, "
+        "ioprio_set 251"
+    ),
+    "what is said of files, which Landlock does not see": (
+        "truncate 76, chmod 90, fchmod 91, chown 92, fchown 93, lchown 94, fchownat 260, "
+        "fchmodat 268, fchmodat2 452, utime 132, utimes 235, futimesat 261, utimensat 280, "
+        "setxattr 188, lsetxattr 189, fsetxattr 190, setxattrat 463, removexattr 197, "
+        "lremovexattr 198, fremovexattr 199, removexattrat 466, open_by_handle_at 304"
+    ),
 }
 _CLONE, _CLONE3, _THREAD = 56, 435, 0x10000
 _PRCTL, _SET_AFFINITY, _TGKILL, _PRLIMIT = 157, 203, 234, 302
@@ -98,18 +67,29 @@ def bind(fence: Fence) -> list[str]:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
         return []
-    _drop_capabilities(libc)
+    files = _landlock(libc, fence)
+    user = _leave_root(libc, _READ_ANYWHERE if files else 0)
     libc.prctl(_PARENT_DEATH_SIGNAL, _KILL)  # a grader that is killed leaves nobody behind
-    limits = (("files", _landlock(libc, fence)), ("processes and network", _seccomp(libc)))
-    return [name for name, holds in limits if holds]
+    limits = dict(zip(LIMITS, (files, _seccomp(libc), user), strict=True))
+    return [name for name, holds in limits.items() if holds]
 
 
-def _drop_capabilities(libc: ctypes.CDLL) -> None:
-    """Make root an ordinary user; one who may read everything, where that can be kept."""
-    for kept in (_READ_ANYWHERE, 0):  # packages may have been installed by somebody else
-        sets = struct.pack("6I", kept, kept, 0, 0, 0, 0)
+def _leave_root(libc: ctypes.CDLL, kept: int) -> bool:
+    """Become an ordinary user without privileges; tell whether the process is one.
+
+    Packages may lie where only root reads, so behind Landlock that one right is kept.
+    """
+    with contextlib.suppress(OSError):
+        if os.geteuid() == 0:
+            libc.prctl(_KEEP_CAPABILITIES, 1, 0, 0, 0)
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+    for right in (kept, 0):
+        sets = struct.pack("6I", right, right, 0, 0, 0, 0)
         if libc.capset(struct.pack("Ii", _CAPABILITIES, 0), sets) == 0:
-            return
+            break
+    return os.geteuid() != 0
 
 
 def _landlock(libc: ctypes.CDLL, fence: Fence) -> bool:
@@ -123,7 +103,6 @@ def _landlock(libc: ctypes.CDLL, fence: Fence) -> bool:
     if ruleset < 0:
         return False
     rights = {path: _READ | _LIST for path in fence.readable}
-    rights |= {path: _LIST for path in fence.listable if path not in rights}
     rights |= {fence.home: handled & ~_EXECUTE, os.devnull: _READ | _WRITE | _TRUNCATE}
     for path, right in rights.items():
         _allow(libc, ruleset, path, right & handled)
@@ -163,7 +142,7 @@ def _program() -> list[bytes]:
     refuse = _instruction(_RETURN, _ERRNO | _NOT_PERMITTED)
     lines = [_instruction(_LOAD, 4), _instruction(_EQUAL, _PC, yes=1), refuse]
     lines += [_instruction(_LOAD, 0), _instruction(_AT_LEAST, 0x40000000, no=1), refuse]
-    for number in _REFUSED.values():
+    for number in map(int, re.findall(r" (\d+)", ", ".join(_REFUSED.values()))):
         lines += [_instruction(_EQUAL, number, no=1), refuse]
     # clone3 hides its flags; told that it is missing, the C library falls back on clone.
     lines += [_instruction(_EQUAL, _CLONE3, no=1), _instruction(_RETURN, _ERRNO | _NOT_THERE)]

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from safe_files import write_text
+
 from .specification import Specification
 
 __all__ = ["Outcome", "Result", "gradescope", "printable", "write_json"]
@@ -115,7 +117,5 @@ def _entry(outcome: Outcome, show_hidden: bool) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a file aside, then move it into place: a reader never sees half of it."""
-    aside = path.with_name(path.name + ".part")
-    aside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    aside.replace(path)
+    """Write a JSON file, whole or not at all."""
+    write_text(path, json.dumps(content, indent=1) + "\n")

@@ -16,9 +16,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .fences import child_environment, make_fence, search_path
+from .confinement import NOBODY
+from .fences import PACKAGES, child_environment, make_fence, search_path
 from .folder import Folder
+from .kernel import LIMITS
 from .output import Output
+from .rooms import room
 from .transport import decode, frame_length, unpack
 
 __all__ = ["ByName", "Limits", "Reply", "Sandbox", "StoppedError"]
@@ -48,11 +51,19 @@ class Limits:
         Wall time of the whole submission.
     memory : int
         Address space in bytes.
+    weak_fence : bool
+        Whether answers run even where the kernel keeps not all of the limits.
     """
 
     seconds: float = 30.0
     total_seconds: float = 300.0
     memory: int = 4 * 2**30
+    weak_fence: bool = False
+
+    @classmethod
+    def of(cls, seconds: float, *, weak_fence: bool = False) -> Limits:
+        """Return the limits that follow from the time of one call."""
+        return cls(seconds, total_seconds=10 * seconds, weak_fence=weak_fence)
 
 
 class StoppedError(Exception):
@@ -84,6 +95,10 @@ class Sandbox:
         self._folder = Folder(submission)
         self.folder = self._folder.path
         self._received, self._closed = bytearray(), False
+        self._fence = make_fence(self.folder, limits.total_seconds, limits.memory)
+        self._room = room(self._fence)
+        if os.geteuid() == 0 and not self._room:
+            self._folder.give(NOBODY)
         self._process, self._write, self._read = self._launch()
         self.held = self._start(modules)
 
@@ -106,7 +121,7 @@ class Sandbox:
             replies=child_writes,
         )
         process = subprocess.Popen(
-            [sys.executable, "-I", "-B", "-c", boot],
+            [*self._room, sys.executable, "-I", "-B", "-c", boot],
             stdin=subprocess.DEVNULL,
             stdout=self.output.inlet,
             stderr=self.output.inlet,
@@ -122,11 +137,15 @@ class Sandbox:
 
     def _start(self, modules: tuple[str, ...]) -> list[str]:
         """Hand over the fence; the packages are loaded in the child before it is closed."""
-        limits = self._limits
-        fence = make_fence(self.folder, limits.total_seconds, limits.memory)
-        start = {"search": search_path(), "modules": modules, "fence": asdict(fence)}
-        reply = self._exchange(_pickled(start), seconds=max(60.0, limits.seconds))
-        return [str(name) for name in reply.value]
+        modules = (*PACKAGES, *modules)
+        start = {"search": search_path(), "modules": modules, "fence": asdict(self._fence)}
+        reply = self._exchange(_pickled(start), seconds=max(60.0, self._limits.seconds))
+        return list(LIMITS) if self._room else [str(name) for name in reply.value]
+
+    @property
+    def missing(self) -> list[str]:
+        """The limits that hold on other machines, but not on this one."""
+        return [name for name in LIMITS if name not in self.held]
 
     def ask(self, task: str, content: Any, seconds: float | None = None) -> Reply:
         """Send a request and return the reply; raises StoppedError when none comes in time."""
@@ -193,6 +212,8 @@ class Sandbox:
             self._process.wait(2)
         self.close()
         code = self._process.returncode
+        if self._room and code > 128:  # as bubblewrap tells of a signal
+            code = 128 - code
         if code == -signal.SIGXCPU:
             return "used more processor time than allowed and was stopped"
         if code is not None and code < 0:

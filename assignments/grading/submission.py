@@ -58,7 +58,7 @@ def _notebook(path: Path) -> dict[str, Any]:
             raise SubmissionError(
                 f"the file is larger than {_LARGEST >> 20} MB; clear its outputs."
             )
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook = json.loads(path.read_bytes())  # with a BOM or without
     except OSError as error:
         raise SubmissionError(f"the file cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
@@ -92,7 +92,8 @@ def _clean(cell: dict[str, Any], number: int, remarks: list[str]) -> str:
     code = "".join(map(str, source)) if isinstance(source, list) else str(source)
     metadata = cell.get("metadata")
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
-    if (isinstance(tags, list) and "check" in tags) or "grader.check" in code:
+    checks = code.startswith("# Check: ") or "grader.check" in code
+    if checks or (isinstance(tags, list) and "check" in tags):
         return ""
     if _is_otter_start(code) or _parses(code):
         return "" if _is_otter_start(code) else code

@@ -21,6 +21,7 @@ __all__ = ["LARGEST_FRAME", "decode", "encode", "frame_length", "pack", "unpack"
 
 LARGEST_FRAME = 64 * 2**20  # bytes; the largest answer asked for in the course has about 1e5
 _DEEPEST = 40
+_MOST = 250_000  # values outside arrays; a reply of 24 MB of empty lists would fill 760 MB
 _KINDS = "biufcSU"  # dtypes that are numbers, truth values or text
 _HEADER = struct.Struct(">QI")  # bytes after the header, bytes of JSON
 
@@ -30,7 +31,7 @@ class _Encoder:
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
-        self._bytes = 0
+        self._bytes = self._values = 0
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         if depth > _DEEPEST:
@@ -76,6 +77,9 @@ class _Encoder:
 
     def _grow(self, size: int) -> None:
         self._bytes += size
+        self._values += 1
+        if self._values > _MOST:
+            raise ValueError(f"returned more than {_MOST:,} values in lists; return an array")
         if self._bytes > LARGEST_FRAME:
             megabytes = self._bytes / 2**20
             raise ValueError(
@@ -160,7 +164,7 @@ def frame_length(received: bytes | bytearray) -> int | None:
     if len(received) < _HEADER.size:
         return None
     length, _ = _HEADER.unpack_from(received)
-    if length > 2 * LARGEST_FRAME:
+    if length > LARGEST_FRAME + 2**24:
         raise ValueError(f"a reply of {length} bytes")
     return _HEADER.size + int(length)
 
@@ -169,7 +173,10 @@ def unpack(frame: bytes | bytearray) -> tuple[Any, list[NDArray[Any]]]:
     """Return the message and the arrays of a frame; any fault in it is a ValueError."""
     _, text_length = _HEADER.unpack_from(frame)
     body = memoryview(frame)[_HEADER.size :]
-    message = json.loads(bytes(body[:text_length]))
+    text = bytes(body[:text_length])
+    if sum(map(text.count, (b"[", b"{", b","))) > 4 * _MOST:  # counted before anything is built
+        raise ValueError("a reply of too many values")
+    message = json.loads(text)
     blobs, arrays = io.BytesIO(bytes(body[text_length:])), []
     while blobs.tell() < len(body) - text_length:
         arrays.append(np.lib.format.read_array(blobs, allow_pickle=False))

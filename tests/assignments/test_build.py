@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 from wrong import assignment
 
 from assignments.assignment import read_assignment
-from assignments.build import build, main
+from assignments.build import Builder, main
+from assignments.bundles import BundleError, make_wheel
 from assignments.grading.specification import Specification
 from assignments.notebooks import otter_notebook, strip_solution, student_notebook
 from assignments.source import SOURCES, SourceError, find_sources, lines_of_term, read_cells
@@ -96,20 +98,47 @@ def test_every_question_says_its_goal_and_its_time(name):
     assert 120 <= minutes <= 240  # two to four hours
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Return the wheel of this checkout, which pip cannot build without a package index."""
+    try:
+        return make_wheel(tmp_path_factory.mktemp("wheel"))
+    except BundleError as error:
+        pytest.skip(str(error)[:200])
+
+
 @needs("nbclient", "ipykernel", "otter")
 @pytest.mark.parametrize("name", NAMES)
-def test_everything_is_built_and_runs(name, tmp_path):
+def test_everything_is_built_and_runs(name, tmp_path, wheel):
     """Executes the solution twice: in a notebook, and by otter, which must give full marks."""
     source = assignment(name)
-    steps = dict(build(SOURCES / f"{name}.py", tmp_path, term=5, check=True))
-    assert "solution" in steps
-    folder = tmp_path / name
-    _check_solution(json.loads((folder / "solution" / f"{name}.ipynb").read_text()))
-    _check_otter_copy(json.loads((folder / "otter" / f"{name}.ipynb").read_text()), source)
-    _check_zip(folder / "otter" / f"{name}-autograder.zip", source)
-    written = Specification.load(folder / "autograder" / "specification.json")
+    builder = Builder(tmp_path, wheel, term=5, check=True)
+    steps = {part: made for part, made, _ in builder.build(SOURCES / f"{name}.py")}
+    assert list(steps) == ["students", "solution", "gradescope", "otter"]
+    assert all(path.is_file() for path in steps.values())
+    private = tmp_path / "instructor" / name
+    _check_solution(json.loads((private / "solution" / f"{name}.ipynb").read_text()))
+    otter_copy = tmp_path / "students" / "otter" / f"{name}.ipynb"
+    _check_otter_copy(json.loads(otter_copy.read_text()), source)
+    _check_zip(private / f"{name}-otter.zip", source)
+    written = Specification.load(private / "autograder" / "specification.json")
     assert written == source.specification(5)
-    _check_independence(folder / "autograder")
+    _check_independence(private / "autograder")
+    _check_students(tmp_path / "students", source)
+
+
+def _check_students(folder, source):
+    """Nothing that students get has a line of a solution or of a hidden test in it."""
+    with zipfile.ZipFile(folder / f"{source.name}.zip") as archive:
+        names = set(archive.namelist())
+        texts = [archive.read(name).decode(errors="ignore") for name in names]
+        inner = [name for name in names if name.endswith(".whl")]
+        (wheel,) = [zipfile.ZipFile(io.BytesIO(archive.read(name))) for name in inner]
+    assert {f"{source.name}.ipynb", "README.md", "requirements.txt"} < names
+    assert not any(name.startswith(("assignments", "tests")) for name in wheel.namelist())
+    texts += [wheel.read(name).decode(errors="ignore") for name in wheel.namelist()]
+    hidden = [line for line in secrets(source) if len(line) > 60]
+    assert [line for line in hidden if json.dumps(line)[1:-1] in "\n".join(texts)] == []
 
 
 def _check_solution(notebook):
@@ -198,7 +227,7 @@ def test_without_the_extra_the_builder_says_what_to_install(monkeypatch, capsys)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert main([]) == 2
     assert (
-        "nbclient, ipykernel, otter not found; install the course extra" in capsys.readouterr().err
+        "ipykernel, nbclient, otter not found; install the course extra" in capsys.readouterr().err
     )
 
 

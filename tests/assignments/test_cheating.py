@@ -80,7 +80,7 @@ def look(sandbox, code, name="found"):
 
 
 def test_the_process_sees_its_folder_and_nothing_of_the_grader(sandbox):
-    assert look(sandbox, "found = os.listdir('.')") == ["student.ipynb"]
+    assert look(sandbox, "found = sorted(os.listdir('.'))") == [".matplotlib", "student.ipynb"]
     assert look(sandbox, "found = os.path.realpath('.')") == os.path.realpath(sandbox.folder)
     names = look(sandbox, "found = sorted(os.environ)")
     assert "PYTHONPATH" not in names

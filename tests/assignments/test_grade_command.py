@@ -15,7 +15,6 @@ from assignments.assignment import read_assignment
 from assignments.autograder import write_autograder
 from assignments.grading.results import gradescope
 from assignments.grading.runner import grade
-from assignments.marks import write_marks
 from assignments.notebooks import solution_notebook, student_notebook, write
 from assignments.source import find_sources
 
@@ -58,9 +57,10 @@ def handed(course, tmp_path):
     hand_in(folder / "bob" / "tiny.ipynb", student_notebook(course))
     (folder / "bob" / "data.csv").write_text("beside a notebook, not handed in")
     hand_in(folder / "loop.ipynb", solution, slip=("return norms.mean()", "while True: pass"))
-    hand_in(
-        folder / "which.ipynb", solution, name=('"course": {"assignment": "tiny"', '"c": {"a": 1')
-    )
+    lost = ('"course": {"assignment": "tiny"', '"c": {"a": 1')
+    hand_in(folder / "without.ipynb", solution, name=lost)
+    two = [{"cell_type": "code", "source": "x = 1"}] * 2
+    hand_in(folder / "which.ipynb", {"cells": two, "metadata": {}})
     (folder / "torn.ipynb").write_text('{"cells": [')
     (folder / "letter.pdf").write_bytes(b"%PDF")
     (folder / "link.ipynb").symlink_to(course.path)
@@ -83,6 +83,7 @@ EXPECTED = {  # submission -> total, q1, q2 and a word of the remarks
     "pipe.ipynb": ("0", "", "", "not a file but a link or a device"),
     "torn.ipynb": ("0", "", "", "its JSON does not parse"),
     "which.ipynb": ("0", "", "", "its assignment cannot be told; name it with --assignment"),
+    "without.ipynb": ("5", "3", "2", ""),
 }
 
 
@@ -95,7 +96,9 @@ def test_a_folder_is_graded_to_the_last_file_and_again_without_work(handed, tmp_
     for name, (total, q1, q2, word) in EXPECTED.items():
         assert (table[name]["total"], table[name]["q1"], table[name]["q2"]) == (total, q1, q2), name
         assert word in table[name]["remarks"]
-    feedback = json.loads((tmp_path / "marks-feedback" / "ann" / "tiny.ipynb.json").read_text())
+    feedback = json.loads(
+        (tmp_path / "marks-feedback" / "tiny" / "ann" / "tiny.ipynb.json").read_text()
+    )
     messages = [outcome["message"] for outcome in feedback["outcomes"]]
     assert any("Not the mean of the row norms" in message for message in messages)
     # The second time every graded notebook is known; a changed one would not be.
@@ -113,11 +116,13 @@ def test_an_interruption_loses_nothing(handed, tmp_path, monkeypatch, capsys):
     """Ctrl-C comes when the third mark is to be written."""
     written = []
 
-    def interrupted(path, marks):
+    def interrupted(task, marks):
         written.append(len(marks))
         if len(marks) == 3:
             raise KeyboardInterrupt
-        write_marks(path, marks)
+        return written_before(task, marks)
+
+    written_before = command.write_marks
 
     monkeypatch.setattr(command, "_grade_one", lambda _t, _f, e: command.failed_mark(e, "seen"))
     monkeypatch.setattr(command, "write_marks", interrupted)
@@ -173,7 +178,7 @@ def test_a_full_disk_is_said_at_the_end(handed, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "_grade_one", lambda _t, _f, e: command.failed_mark(e, "seen"))
     tried = []
 
-    def full(_path, marks):
+    def full(_task, marks):
         tried.append(len(marks))
         raise OSError(28, "No space left on device")
 
@@ -202,6 +207,13 @@ sys.exit(pytest.main(sys.argv[1:]))
 """
 
 
+def a_wheel(folder):
+    """Return a file that stands for the wheel; nothing here installs it."""
+    path = folder / "leml_theory-0.0-py3-none-any.whl"
+    path.write_bytes(b"")
+    return path
+
+
 def autograde(folder, notebook, results):
     """Run the autograder as an instructor does, from another folder, with the network cut off."""
     cut = ["unshare", "-rn"]
@@ -221,7 +233,7 @@ def autograde(folder, notebook, results):
 
 def test_the_autograder_gives_partial_credit_without_a_network(tiny, tmp_path):
     folder, notebook, results = (tmp_path / name for name in ("auto", "s.ipynb", "results.json"))
-    write_autograder(folder, tiny.specification(9))
+    write_autograder(folder, tiny.specification(9), a_wheel(tmp_path))
     hand_in(notebook, solution_notebook(tiny), slip=("norms.mean()", "norms.sum()"))
     done = autograde(folder, notebook, results)
     assert "1 failed, 3 passed" in done.stdout, done.stdout + done.stderr
@@ -237,7 +249,7 @@ def test_the_autograder_gives_partial_credit_without_a_network(tiny, tmp_path):
 
 
 def test_the_autograder_says_how_it_is_called(tiny, tmp_path):
-    write_autograder(tmp_path / "auto", tiny.specification())
+    write_autograder(tmp_path / "auto", tiny.specification(), a_wheel(tmp_path))
     done = autograde(tmp_path / "auto", tmp_path / "absent.ipynb", tmp_path / "results.json")
     assert "name the notebook to grade: --submission FILE" in done.stderr
 
