@@ -427,6 +427,9 @@
     const wrong = evaluate(state)[0].failures.find((text) => text.startsWith("needs s <=") || text.startsWith("needs two labels"));
     if (wrong) return { note: `There is no such world: it ${wrong}.` };
     if (!data.laws.includes(state.law)) return { note: `--law has no name for '${state.law}'.` };
+    if (Object.hasOwn(data.tables, state.law) && !Object.hasOwn(data.tables[state.law].at, state.d)) {
+      return { note: `This page knows '${state.law}' at d = ${Object.keys(data.tables[state.law].at).join(", ")} only.` };
+    }
     const random = state.pattern === "observed";
     const parts = { n: state.n, d: state.d, L: state.L };
     let note = "";
@@ -440,8 +443,13 @@
       else note = "It measures the Rademacher average; twice that bounds the supremum deviation.";
     } else if (state.quantity !== "average") {
       world = Object.keys(data.worlds).find((name) => data.worlds[name][1] === state.loss);
-      if (!world) return { note: `No world of --world is measured with the ${state.loss} loss.` };
-      if (state.loss === "logistic" && !/gaussian$/.test(state.law)) return { note: "The logistic world needs Gaussian features." };
+      if (!world) {
+        if (!Object.hasOwn(data.losses, state.loss)) return { note: `--loss has no name for '${state.loss}'.` };
+        if (state.n > 10000) return { note: `The least ${state.loss} risk is estimated by sampling; choose n of at most 10,000.` };
+        world = data.losses[state.loss] === null ? "rank-1" : "logistic";
+        parts.loss = quoted(state.loss);
+      }
+      if (world === "logistic" && !/gaussian$/.test(state.law)) return { note: "The logistic world needs Gaussian features." };
       if (several) parts.s = state.s;
       radius = 1;
       note = "In this world --radius counts in norms of the true Z; the radius of the cell is that multiple of it.";
