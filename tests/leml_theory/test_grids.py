@@ -26,7 +26,7 @@ def run(*arguments):
 def folder(tmp_path_factory):
     """Return the folder of a grid over points, labels and worlds, with LEML."""
     out = tmp_path_factory.mktemp("grids") / "out"
-    worlds = ["--world", "shared,rank-1", "--solver", "exact,leml", "--rank", "1", "--draws", 2]
+    worlds = ["--world", "shared,rank-1", "--solver", "exact,leml", "--rank", "1"]
     assert run(*SMALL, *worlds, "--hue", "L", "--out", out) == 0
     return out
 
