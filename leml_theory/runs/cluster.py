@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
+import types
 import uuid
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -82,7 +83,7 @@ def _started(distributed: Any, count: int) -> Iterator[Any]:
     import dask
 
     # A nanny starts its worker again; on a busy machine that takes longer than the usual 15 s.
-    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}):
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}), _main_hidden():
         with interrupts_ignored():
             cluster = distributed.LocalCluster(
                 n_workers=count,
@@ -95,6 +96,17 @@ def _started(distributed: Any, count: int) -> Iterator[Any]:
             )
         with cluster:
             yield cluster
+
+
+@contextlib.contextmanager
+def _main_hidden() -> Iterator[None]:
+    """Keep new workers from running the script that started them, or from loading its command."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _close(client: Any) -> None:

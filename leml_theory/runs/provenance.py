@@ -12,7 +12,6 @@ import functools
 import hashlib
 import importlib.util
 import inspect
-import marshal
 import os
 import platform
 import sys
@@ -20,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from leml_theory.runs.cells import canonical_json
@@ -135,8 +135,15 @@ def _own_code(function: Any) -> Code:
         path = Path(inspect.getsourcefile(function) or "")
         return {path.name: _hash_of_files([(path.name, path)])}
     except (TypeError, OSError):  # typed into an interpreter or a notebook
-        code = function.__code__.replace(co_filename="", co_firstlineno=1)
-        return {function.__qualname__: hashlib.sha256(marshal.dumps(code)).hexdigest()}
+        return {
+            function.__qualname__: hashlib.sha256(_steps(function.__code__).encode()).hexdigest()
+        }
+
+
+def _steps(code: CodeType) -> str:
+    """Return what a function does as a text that is the same in every process."""
+    constants = [_steps(x) if isinstance(x, CodeType) else repr(x) for x in code.co_consts]
+    return repr((code.co_code, code.co_names, code.co_varnames, constants))
 
 
 @functools.cache
