@@ -203,12 +203,12 @@ def _train_blocks(options: Options) -> None:
     blocks: Any = None
     if os.path.isdir(options.data):
         blocks = BlockFolder.open(options.data)
-        names, n, d = _label_names(options.label_names, blocks), *blocks.shape
+        names, (n, d) = _label_names(options.label_names, blocks), blocks.shape
     else:
         data, _ = _chosen(read(options.data, read_options(options)), options, "train")
         _say(data)
         blocks = list(cut_rows([data], max(data.X.nnz // 16, 1 << 16)))
-        names, n, d = _label_names(options.label_names, data), *data.X.shape
+        names, (n, d) = _label_names(options.label_names, data), data.X.shape
     rank, penalty = options.rank or "auto", options.penalty
     settings = {**_settings(options), "penalty": "auto" if penalty is None else penalty}
     began = time.perf_counter()

@@ -94,7 +94,9 @@ class BlockFolder:
             found = json.loads((place / _INDEX).read_text(encoding="utf-8"))
             if found.pop("format") != _FORMAT or found.pop("version") != FORMAT_VERSION:
                 raise ValueError(f"format or version is not '{_FORMAT}' {FORMAT_VERSION}")
-            names = {key: tuple(found.pop(key)) for key in ("label_names", "feature_names")}
+            names: dict[str, Any] = {
+                key: tuple(found.pop(key)) for key in ("label_names", "feature_names")
+            }
             return cls(place, blocks=tuple(found.pop("blocks")), **names, **found)
         except FileNotFoundError:
             raise ReadError(
@@ -132,7 +134,10 @@ class BlockFolder:
         """Return the rows of a block in memory."""
         X, Y, missing = self.matrices(number)
         labels = sp.csr_array(Y.csr()).astype(np.int32)
-        names = {"label_names": self.label_names, "feature_names": self.feature_names}
+        names: dict[str, Any] = {
+            "label_names": self.label_names,
+            "feature_names": self.feature_names,
+        }
         return Dataset(sp.csr_array(X.csr()), labels, missing, **names)
 
     def load(
@@ -174,11 +179,12 @@ class BlockFolder:
         self, arrays: dict[str, Any], name: str, shape: tuple[int, int], number: int
     ) -> TiledMatrix:
         widths = self.blocks[number]["tiles"]
-        tiles = Tiles(*(arrays[f"{name}_{part}"] for part in _PARTS), widths[name], shape[1])
-        turned = Tiles(
-            *(arrays[f"{name}T_{part}"] for part in _PARTS), widths[f"{name}T"], shape[0]
-        )
-        return TiledMatrix(shape, tiles, turned)
+
+        def tiles(key: str, columns: int) -> Tiles:
+            pointers, index, entries = (arrays[f"{key}_{part}"] for part in _PARTS)
+            return Tiles(pointers, index, entries, widths[key], columns)
+
+        return TiledMatrix(shape, tiles(name, shape[1]), tiles(f"{name}T", shape[0]))
 
 
 def write_blocks(
@@ -361,7 +367,10 @@ def joined(parts: list[Dataset]) -> Dataset:
         hidden = [n if p.missing is None else p.missing for p, n in zip(parts, none, strict=True)]
         missing = sp.vstack(hidden, format="csr")
     X, Y = (sp.vstack([getattr(p, name) for p in parts], format="csr") for name in "XY")
-    names = {"label_names": first.label_names, "feature_names": first.feature_names}
+    names: dict[str, Any] = {
+        "label_names": first.label_names,
+        "feature_names": first.feature_names,
+    }
     return Dataset(X, Y, missing, **names)
 
 

@@ -107,7 +107,8 @@ def predict_topk(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
     """Yield the k labels of largest score of each row and their scores, block after block."""
     passes = ClusterPasses(client, as_source(blocks, checked_loss("squared"), None))
-    yield from passes.each(_best_labels, model, k)
+    for labels, scores in passes.each(_best_labels, model, k):
+        yield labels, scores
 
 
 def _best_labels(block: Block, model: FactorResult, k: int) -> Sums:
@@ -124,7 +125,7 @@ def connected(address: str) -> Iterator[Client]:
         raise ClusterError(_NO_DASK) from None
     if not (local := re.fullmatch(r"local:(\d+)", address)):
         try:
-            client = Client(address, timeout=30)
+            client = Client(address, timeout=30)  # type: ignore[no-untyped-call,unused-ignore]
         except (OSError, ValueError) as error:
             raise ClusterError(f"{address}: no scheduler answers there ({error}).") from None
         with client:
@@ -132,7 +133,9 @@ def connected(address: str) -> Iterator[Client]:
         return
     number = positive_integer(int(local[1]), "local:N")
     options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
-    with LocalCluster(n_workers=number, **options) as cluster, Client(cluster) as client:
+    start: Any = LocalCluster
+    connect: Any = Client
+    with start(n_workers=number, **options) as cluster, connect(cluster) as client:
         yield client
 
 
@@ -140,7 +143,8 @@ class ClusterPasses:
     """Passes by the workers of a cluster, each of which keeps some consecutive blocks."""
 
     def __init__(self, client: Client, source: FolderSource | MemorySource) -> None:
-        self.client, self.source = client, source
+        self.client: Any = client  # of whose methods some have no types
+        self.source = source
         self._tokens, self._name = count(), f"leml-{uuid4().hex[:8]}"
         self.blocks: list[Future[Block] | None] = [None] * len(source)
         self._find_workers()
@@ -152,7 +156,9 @@ class ClusterPasses:
 
     def total(self, work: Work, *arguments: Any) -> Sums:
         """Return the sum over all blocks of work(block, *arguments)."""
-        return self._insist(lambda: self._tree(self._leaves(work, arguments)).result(), arguments)
+        run = lambda: self._tree(self._leaves(work, arguments)).result()  # noqa: E731
+        found: Sums = self._insist(run, arguments)
+        return found
 
     def each(self, work: Work, *arguments: Any) -> Iterator[Sums]:
         """Yield work(block, *arguments) of one block after the other."""
@@ -162,7 +168,7 @@ class ClusterPasses:
     def _insist(self, run: Any, arguments: tuple[Any, ...]) -> Any:
         """Return what `run` returns; begin again where workers have died."""
         from distributed import KilledWorker
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         error: Exception | None = None
         for _ in range(_ATTEMPTS):

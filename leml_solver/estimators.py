@@ -535,7 +535,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         alone = clone(self).set_params(unit_rows=False)
         chosen = alone._chosen(lambda i: some.X[i], some.X.shape[1], labels, None, vars(self))
         self.unit_rows_, self.penalty_ = False, alone.penalty_
-        arguments = {
+        arguments: dict[str, Any] = {
             "loss": self.loss,
             "random_state": solver_seed(self.random_state),
             "options": self._solver_options(),

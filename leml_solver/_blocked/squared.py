@@ -57,11 +57,11 @@ class BlockedSquared(FullSquared):
         self._sums = None
 
     @property
-    def _feature_means(self) -> Array:  # type: ignore[override]
+    def _feature_means(self) -> Array:
         return self.problem.feature_sums / self.problem.n_rows
 
     @property
-    def _label_means(self) -> Array:  # type: ignore[override]
+    def _label_means(self) -> Array:
         return self.problem.label_sums / self.problem.n_rows
 
     @cached_property
@@ -166,7 +166,7 @@ class _PanelForm:
         self.direction = direction
         squares, *self.image = self.iterate.curve(direction, product=self.steps > 0)
         size = column_inner(direction, direction)
-        return self.curvature * squares + self.iterate.penalty * size
+        return np.asarray(self.curvature * squares + self.iterate.penalty * size)
 
     def advance(self, alpha: Numbers, residual: Factor | None) -> None:
         """Move the residual along."""
