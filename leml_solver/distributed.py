@@ -107,8 +107,7 @@ def predict_topk(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
     """Yield the k labels of largest score of each row and their scores, block after block."""
     passes = ClusterPasses(client, as_source(blocks, checked_loss("squared"), None))
-    for labels, scores in passes.each(_best_labels, model, k):
-        yield labels, scores
+    yield from passes.each(_best_labels, model, k)
 
 
 def _best_labels(block: Block, model: FactorResult, k: int) -> Sums:
@@ -160,7 +159,7 @@ class ClusterPasses:
         found: Sums = self._insist(run, arguments)
         return found
 
-    def each(self, work: Work, *arguments: Any) -> Iterator[Sums]:
+    def each(self, work: Work, *arguments: Any) -> Iterator[Any]:
         """Yield work(block, *arguments) of one block after the other."""
         for number in range(len(self.blocks)):
             yield self._insist(lambda n=number: self._leaf(n, work, arguments).result(), arguments)
