@@ -124,7 +124,7 @@ def connected(address: str) -> Iterator[Client]:
         raise ClusterError(_NO_DASK) from None
     if not (local := re.fullmatch(r"local:(\d+)", address)):
         try:
-            client = Client(address, timeout=30)
+            client = Client(address, timeout=30)  # type: ignore[no-untyped-call,unused-ignore]
         except (OSError, ValueError) as error:
             raise ClusterError(f"{address}: no scheduler answers there ({error}).") from None
         with client:
@@ -132,7 +132,9 @@ def connected(address: str) -> Iterator[Client]:
         return
     number = positive_integer(int(local[1]), "local:N")
     options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
-    with LocalCluster(n_workers=number, **options) as cluster, Client(cluster) as client:
+    start: Any = LocalCluster
+    connect: Any = Client
+    with start(n_workers=number, **options) as cluster, connect(cluster) as client:
         yield client
 
 
@@ -140,7 +142,8 @@ class ClusterPasses:
     """Passes by the workers of a cluster, each of which keeps some consecutive blocks."""
 
     def __init__(self, client: Client, source: FolderSource | MemorySource) -> None:
-        self.client, self.source = client, source
+        self.client: Any = client  # of whose methods some have no types
+        self.source = source
         self._tokens, self._name = count(), f"leml-{uuid4().hex[:8]}"
         self.blocks: list[Future[Block] | None] = [None] * len(source)
         self._find_workers()
@@ -157,7 +160,7 @@ class ClusterPasses:
         )
         return total
 
-    def each(self, work: Work, *arguments: Any) -> Iterator[Sums]:
+    def each(self, work: Work, *arguments: Any) -> Iterator[Any]:
         """Yield work(block, *arguments) of one block after the other."""
         for number in range(len(self.blocks)):
             yield self._insist(lambda n=number: self._leaf(n, work, arguments).result(), arguments)
@@ -165,7 +168,7 @@ class ClusterPasses:
     def _insist(self, run: Any, arguments: tuple[Any, ...]) -> Any:
         """Return what `run` returns; begin again where workers have died."""
         from distributed import KilledWorker
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         error: Exception | None = None
         for _ in range(_ATTEMPTS):

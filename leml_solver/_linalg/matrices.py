@@ -329,7 +329,7 @@ class CountingMatrix:
 
     def __init__(self, matrix: Matrix, rank: int = 1) -> None:
         self.matrix, self.rank = matrix, rank
-        self.columns = 0
+        self.columns = 0.0
 
     @property
     def products(self) -> float:

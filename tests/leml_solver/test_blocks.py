@@ -384,7 +384,7 @@ def test_rows_ten_times_larger_than_the_memory_left_train(tmp_path):
             X = sp.csr_array(rng.random((2000, 200)))
             yield Dataset(X, sp.csr_array((rng.random((2000, 8)) < 0.2).astype(np.int32)))
 
-    write_blocks(tmp_path / "small", rows(1), nonzeros=400_000)
+    write_blocks(tmp_path / "small", rows(3), nonzeros=400_000)
     large = write_blocks(tmp_path / "large", rows(26), nonzeros=400_000)
     stored = sum(f.stat().st_size for f in (tmp_path / "large").rglob("*.npy"))
     more = 12 << 20
