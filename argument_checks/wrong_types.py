@@ -43,7 +43,7 @@ def errors_name_arguments(namespace: dict[str, Any]) -> None:
             if home.get(name) is made:  # pickles look for it there
                 home[name] = wrapped
         elif _is_open_dataclass(made):
-            made.__init__ = _wrapped(made.__init__)
+            made.__init__ = _wrapped(made.__init__)  # type: ignore[misc, method-assign]
 
 
 def _is_open_dataclass(made: Any) -> bool:
