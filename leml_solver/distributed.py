@@ -107,7 +107,7 @@ def predict_topk(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
     """Yield the k labels of largest score of each row and their scores, block after block."""
     passes = ClusterPasses(client, as_source(blocks, checked_loss("squared"), None))
-    yield from passes.each(_best_labels, model, k)  # type: ignore[misc]  # pairs
+    yield from passes.each(_best_labels, model, k)
 
 
 def _best_labels(block: Block, model: FactorResult, k: int) -> Sums:
