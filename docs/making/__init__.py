@@ -3,6 +3,10 @@
 from making import benchmarks, commands, reference, statements
 from making.text import DOCS, OUT, ROOT, write
 
+# Pages that other pages list; the rest is listed under More.
+LISTED = {"index", "api", "architecture", "compare", "definitions", "extending", "glossary"}
+LISTED |= {"predictions_table"}
+
 
 def write_all(app, config):
     """Write every generated page; a page that has not changed is left alone."""
@@ -24,7 +28,8 @@ def more_pages():
             text = f"```{{include}} ../../{name}.md\n:relative-docs: docs/\n```\n"
             pages[f"{name.lower()}.md"] = text
     written = ["../compare", "benchmarks", "../architecture"]
-    extra = sorted(p.stem for p in DOCS.glob("*.md") if p.stem in ("scale", "clusters", "report"))
+    extra = sorted({p.stem for p in DOCS.glob("*.md")} - LISTED)
+    extra = [name for name in extra if not name.startswith("theory")]
     lines = [*written, *(f"../{name}" for name in extra), *(p[:-3] for p in pages)]
     text = "\n".join(["# More", "", "```{toctree}", ":maxdepth: 1", "", *lines, "```", ""])
     course = [
