@@ -207,6 +207,15 @@ def test_the_table_grows_while_trainings_go_on(folder, tmp_path, capsys):
     assert "quick run. Partial: 5 are done." in (tmp_path / "tables.md").read_text()
 
 
+def test_trainings_that_fill_no_row_yet_print_nothing(folder, tmp_path, capsys):
+    """A row waits for all repetitions of its training."""
+    plan = make_plan(Request(folder, ("tiny",), (6,), ("BCS",), True))
+    store = Store.create(tmp_path / "cells", plan.all_cells(), description={})
+    command._grown(tmp_path, plan, store, "quick run.", set())
+    assert capsys.readouterr().out == ""
+    assert (tmp_path / "tables.csv").read_text() == f"{COLUMNS}\n"
+
+
 def test_results_do_not_depend_on_the_number_of_processes(folder, tmp_path):
     wanted = ("--dataset", "tiny", "--table", "6", "--method", "BCS,WSABIE,CPLST")
     one = run(folder, tmp_path / "one", *wanted).read_bytes()
