@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ __all__ = ["ExecutionError", "execute"]
 
 _SECONDS_A_CELL = 120
 _ROOT = Path(__file__).resolve().parents[1]
+# Figures go into the notebook, also where MPLBACKEND asks for another backend, as servers do.
+_SHOWN = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 
 class ExecutionError(RuntimeError):
@@ -27,7 +30,14 @@ def execute(notebook: Notebook) -> Notebook:
         path = Path(folder) / "notebook.ipynb"
         path.write_text(json.dumps(notebook), encoding="utf-8")
         command = [sys.executable, "-m", "assignments.execution", str(path)]
-        done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command,
+            cwd=_ROOT,
+            env=os.environ | _SHOWN,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode != 0:
             raise ExecutionError(f"the solution does not run:\n{done.stderr.strip()[-3000:]}")
         executed: Notebook = json.loads(path.read_text(encoding="utf-8"))
