@@ -137,9 +137,13 @@ def _check_students(folder, source):
         (wheel,) = [zipfile.ZipFile(io.BytesIO(archive.read(name))) for name in inner]
     assert {f"{source.name}.ipynb", "README.md", "requirements.txt"} < names
     assert not any(name.startswith(("assignments", "tests")) for name in wheel.namelist())
-    texts += [wheel.read(name).decode(errors="ignore") for name in wheel.namelist()]
     hidden = [line for line in secrets(source) if len(line) > 60]
     assert [line for line in hidden if json.dumps(line)[1:-1] in "\n".join(texts)] == []
+    modules = "\n".join(wheel.read(name).decode(errors="ignore") for name in wheel.namelist())
+    # The package may well import what an answer imports.
+    hidden = [line for line in hidden if not line.startswith(("from ", "import "))]
+    assert len(hidden) > 100
+    assert [line for line in hidden if line in modules] == []
 
 
 def _check_solution(notebook):
