@@ -128,7 +128,7 @@ def _grown(out: Path, plan: Plan, store: Store, run: str, shown: set[int]) -> No
     frame = results_table(measured)
     _write_texts(out, frame, measured, f"{run} Partial: {len(measured.records)} are done.")
     keys = [hash(tuple(row)) for row in frame.iloc[:, :8].astype(str).itertuples(index=False)]
-    new = frame[[key not in shown for key in keys]]
+    new = frame.loc[[key not in shown for key in keys]]  # without loc, [] would drop the columns
     shown.update(keys)
     for line in terminal_lines(new):
         print(line, flush=True)

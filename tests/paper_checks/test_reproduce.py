@@ -1,5 +1,6 @@
 """The command that trains the tables of Section 5 again, end to end on a small data set."""
 
+import functools
 import time
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 from reproduce_data import tiny_folder
 
-from leml_theory.runs import Store
+from leml_theory.runs import Store, runner
 from paper_checks.__main__ import main
 from paper_checks.reproduction import command, measuring
 from paper_checks.reproduction.growing import time_left
@@ -129,6 +130,7 @@ def test_a_stopped_run_goes_on_and_ends_the_same(folder, tmp_path, monkeypatch, 
     whole = run(folder, tmp_path / "whole", *wanted).read_bytes()
     done = []
 
+    @functools.wraps(measuring.measure)  # whose code it runs: results may be added to
     def measure(where, cell):
         if len(done) == 4:
             raise KeyboardInterrupt
@@ -136,6 +138,7 @@ def test_a_stopped_run_goes_on_and_ends_the_same(folder, tmp_path, monkeypatch, 
         return measuring.measure(where, cell)
 
     monkeypatch.setattr(command, "measure", measure)
+    monkeypatch.setattr(runner, "_BATCH_SECONDS", 0.0)  # stored one by one, not by the clock
     run(folder, tmp_path / "cut", *wanted, status=130)
     assert "4 of 25 cells are safe" in capsys.readouterr().err
     monkeypatch.undo()
@@ -148,6 +151,7 @@ def test_a_budget_ends_a_run_with_a_partial_table_that_can_be_resumed(
     wanted = ("--dataset", "tiny", "--table", "6", "--method", "CPLST,PLST")
     done = []
 
+    @functools.wraps(measuring.measure)  # whose code it runs: results may be added to
     def measure(where, cell):
         if len(done) == 3:
             time.sleep(600)  # until the budget ends it
@@ -201,6 +205,15 @@ def test_the_table_grows_while_trainings_go_on(folder, tmp_path, capsys):
         command._grown(tmp_path, plan, Store.open(place), "quick run.", shown)
         assert len(capsys.readouterr().out.splitlines()) == lines
     assert "quick run. Partial: 5 are done." in (tmp_path / "tables.md").read_text()
+
+
+def test_trainings_that_fill_no_row_yet_print_nothing(folder, tmp_path, capsys):
+    """A row waits for all repetitions of its training."""
+    plan = make_plan(Request(folder, ("tiny",), (6,), ("BCS",), True))
+    store = Store.create(tmp_path / "cells", plan.all_cells(), description={})
+    command._grown(tmp_path, plan, store, "quick run.", set())
+    assert capsys.readouterr().out == ""
+    assert (tmp_path / "tables.csv").read_text() == f"{COLUMNS}\n"
 
 
 def test_results_do_not_depend_on_the_number_of_processes(folder, tmp_path):
