@@ -127,7 +127,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "--cv", action="store_true", help="choose the penalty by cross-validation of top-1 accuracy"
     )
     add("--loss", default="squared", choices=("squared", "logistic", "squared_hinge"))
-    add("--iterations", type=count, default=20, metavar="N", help="outer iterations (default 20)")
+    add("--iterations", type=count, default=100, metavar="N", help="outer iterations (default 100)")
     add("--tol", type=float, default=1e-4, help="stop at this relative decrease (default 1e-4)")
     add("--no-intercept", action="store_true", help="fit no intercept")
     add("--no-certificate", action="store_true", help="do not certify the result")

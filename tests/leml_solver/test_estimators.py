@@ -581,6 +581,6 @@ def test_a_fit_that_needs_more_iterations_warns_unless_few_were_asked_for():
     X, Y = toy()
     settings = {"penalty": 0.01, "options": AlternatingOptions(certify=False, method="plain")}
     with pytest.warns(ConvergenceWarning, match="still falling after 20 iterations"):
-        LEMLClassifier(tol=1e-12, random_state=0, **settings).fit(X, Y)
-    for early in ({"max_iter": 5, "tol": 1e-12}, {"tol": 0.0}):
+        LEMLClassifier(max_iter=20, tol=1e-12, random_state=0, **settings).fit(X, Y)
+    for early in ({"max_iter": 5, "tol": 1e-12}, {"max_iter": 20, "tol": 0.0}):
         LEMLClassifier(random_state=0, **early, **settings).fit(X, Y)  # warnings are errors
