@@ -23,7 +23,7 @@ from scipy import sparse
 __all__ = ["errors_name_arguments"]
 
 # What Python and numpy raise when a value is not what the code takes it for.
-_RAW = (AttributeError, TypeError, LookupError, ArithmeticError, NotImplementedError)
+_RAW = (AttributeError, TypeError, LookupError, ArithmeticError)
 _SHOWN = 60  # letters of a value
 
 

@@ -147,7 +147,8 @@ def random_world(rng: np.random.Generator, largest: int, *, registered: float = 
     """
     d, n_labels = (round(_log_uniform(1, largest, rng)) for _ in range(2))
     if registered and rng.random() < registered:
-        features = list(LAWS.values())[rng.integers(len(LAWS))](d)
+        name = list(LAWS)[rng.integers(len(LAWS))]
+        features = LAWS[name](1 if name == "rare-outlier" else d)
     else:
         features = _random_law(d, rng)
     simulated = type(features).signed_sums is FeatureLaw.signed_sums

@@ -53,6 +53,12 @@ def draw_hues(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
     colours = seaborn.color_palette(name, len(hues) + ordered)[ordered:]
     categories = [] if pd.api.types.is_numeric_dtype(rows[panel.axis]) else _names(rows, panel)
     ax.set(xscale="linear" if categories else "log", yscale="log")
+    if not categories:
+        # Set beforehand: for a single place matplotlib finds limits that rounding makes equal.
+        found = rows.attrs.get(panel.axis) or values_of(rows, panel.axis)
+        low, high = min(found), max(found)
+        room = (high / low) ** 0.05 if high > low else 2.0
+        ax.set_xlim(low / room, high * room)
     for i, (hue, colour) in enumerate(zip(hues, colours, strict=True)):
         points = rows[(rows[panel.hue] == hue) & (rows["value"] > 0)]
         dodge = 0.5 * ((i + 0.5) / len(hues) - 0.5)

@@ -209,9 +209,9 @@ class Shard:
 
 
 def _write_source(folder: Path, source: Source) -> None:
-    """Write what a process was, under its own id."""
+    """Write what a process was, under its own id; a damaged record is replaced."""
     path = folder / f"{source.id}.json"
-    if not path.exists():
+    if _read_source(path) is None:
         folder.mkdir(exist_ok=True)
         write_text(path, json.dumps(source.content, indent=2) + "\n")
 
@@ -221,7 +221,7 @@ def _read_source(path: Path) -> Source | None:
     try:
         source = Source(**json.loads(path.read_bytes()))
         return source if source.id == path.stem else None
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 

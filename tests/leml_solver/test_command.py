@@ -103,7 +103,10 @@ def test_bad_lines_can_be_skipped(files, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["train", "{f}/absent", "--model", "{t}/m"], "cannot be read"),
-        (["train", "{f}", "--model", "{t}/m"], "cannot be read"),
+        (
+            ["train", "{f}", "--model", "{t}/m"],
+            r"folder with blocks\.json; make one with .* convert",
+        ),
         (["train", "{f}/data.svm", "--model", "{t}/no/m"], "cannot be written"),
         (["train", "{f}/data.svm", "--model", "{t}"], "cannot be written"),
         (["train", "{f}/data.svm", "--model", "{t}/m", "--penalty", "nan"], "`penalty`"),

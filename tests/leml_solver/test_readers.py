@@ -321,7 +321,7 @@ def test_npz_that_asks_for_more_memory_than_it_has(tmp_path):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ReadError, match=r"absent.svm: cannot be read \(No such file"):
         read(tmp_path / "absent.svm")
-    with pytest.raises(ReadError, match="cannot be read"):
+    with pytest.raises(ReadError, match=r"expected a folder with blocks\.json; make one"):
         read(tmp_path)
     with pytest.raises(ReadError, match="empty file"):
         read(written(tmp_path, "empty.svm", ""))

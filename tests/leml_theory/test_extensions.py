@@ -358,7 +358,7 @@ def test_registered_names_are_measured_in_cells():
     assert feature_law("autoregressive", 3) == Autoregressive(3)
     assert isinstance(label_model("noisy", 3, 2, np.random.default_rng(11)), LinearLabels)
     options = _parser().parse_args(["--law", "autoregressive", "--world", "noisy"])
-    assert (options.law, options.world) == ("autoregressive", "noisy")
+    assert (options.law, options.world) == (["autoregressive"], ["noisy"])
     parameters = {
         "law": "autoregressive",
         "labels": "noisy",

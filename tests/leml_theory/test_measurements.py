@@ -34,6 +34,7 @@ EXAMPLES = {
         "radius": 1.0,
     },
 }
+EXAMPLES["predicted excess"] = {**EXAMPLES["erm"], "draws": 4}
 
 
 def test_every_kind_has_an_example():

@@ -160,7 +160,7 @@ def test_wrong_usage_ends_with_two_and_says_why(arguments, message, capsys):
         ([*GRID, "--world", "planted:0.5", "--law", "gaussian"], "need RademacherVectors"),
         ([*GRID, "--rank", "2"], "give --solver exact,leml"),
         ([*GRID, "--solver", "leml", "--rank", "9", "--world", "shared"], "must not exceed"),
-        (["--n", "2e4", "--world", "logistic", "--law", "rank-one"], "too few for n = 20000"),
+        (["--n", "2e4", "--world", "logistic", "--law", "rademacher"], "too few for n = 20000"),
         ([*GRID, "--grid", "nowhere.toml"], "nowhere.toml"),
         ([*GRID, "--observed", "0.5", "--s", "2"], "leave out --s and --skew"),
         ([*GRID, "--observed", "0.5", "--world", "planted"], "planted world needs"),

@@ -153,11 +153,11 @@ EQUIVALENT: dict[Key, str] = {
     ): SPEED_ONLY + "an estimate of the work, for threads",
     (
         LINALG + "compiled.py",
-        "_GatherLoop.prefetch",
-        "byte = ir.IntType(8).as_pointer()",
-        "byte = ir.IntType(16).as_pointer()",
+        "_prefetch_row.emit",
+        "_emit_prefetch(builder, builder.gep(made.data, [builder.mul(number, width)]), WIDE_BYTES)",
+        "pass",
         0,
-    ): SPEED_ONLY + "a prefetch is a hint and may miss",
+    ): SPEED_ONLY + "a prefetch is a hint and may be left out",
     (
         LINALG + "compiled.py",
         "multiply",
