@@ -223,10 +223,17 @@ class ClusterPasses:
             home, source = self.homes[number], self.source
             arguments: tuple[Any, ...] = (source, number)
             if isinstance(source, MemorySource):
-                part = self.client.scatter(source.part(number), workers=[home], hash=False)
+                part = self._sent_home(source.part(number), home)
                 arguments = (part, 0)
             found = self.blocks[number] = self._submit(_load, *arguments, home=home)
         return found
+
+    def _sent_home(self, part: Any, home: str) -> Any:
+        """Send a part to a worker; one that has just died is known to the scheduler no more."""
+        try:
+            return self.client.scatter(part, workers=[home], hash=False)
+        except KeyError as gone:
+            raise TimeoutError(f"worker {home} is gone") from gone
 
     def _submit(self, function: Any, *arguments: Any, home: str | None = None) -> Any:
         """Submit a task, at home if possible."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import pickle
 import sys
+import time
 import types
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -21,6 +24,8 @@ from leml_theory.runs.workers import WORKER_ENVIRONMENT, Killed, interrupts_igno
 __all__ = ["Cluster", "ClusterError", "connected", "memory_limit"]
 
 _CONNECT_SECONDS = 30
+_POLL_SECONDS = 0.005  # each worker has another call waiting meanwhile
+_LOOK_SECONDS = 5  # after which those who wait for a call look whether there are workers
 
 
 class ClusterError(RuntimeError):
@@ -115,6 +120,17 @@ def _close(client: Any) -> None:
         client.close(timeout=5)
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call that takes place where its pickle is loaded, which returns what the call returns."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self.function, self.arguments
+
+
 class Cluster:
     """The workers of a Dask cluster, in the shape that the runner asks for."""
 
@@ -131,12 +147,13 @@ class Cluster:
 
     @property
     def count(self) -> int:
-        """How many workers there are now, at least one: they may yet come."""
+        """How many workers there are now, at least one: they may yet come, or come again."""
         with self._reached():
             found = len(self._client.nthreads())
         if not found and not self._told:
-            self._told = True
-            print(f"{self._place} has no workers yet; waiting for them.", file=sys.stderr)
+            said = "has no workers now; waiting for them. Start some: `dask worker ADDRESS`."
+            print(f"{self._place} {said}", file=sys.stderr)
+        self._told = not found
         return max(1, found)
 
     @contextlib.contextmanager
@@ -150,15 +167,25 @@ class Cluster:
             raise self._lost() from None
 
     def submit(self, name: int, function: Callable[..., Any], *arguments: Any) -> None:
-        """Hand a call to the scheduler, as one that must not be merged with another."""
+        """Hand a call to the scheduler, as one that must not be merged with another.
+
+        It travels as bytes: a worker that cannot import what a message holds would end, and the
+        call be lost. So the error is that of the call.
+        """
         key = f"leml-sweep-{uuid.uuid4().hex}"
+        call = pickle.dumps(_Call(function, arguments))
         with self._reached():
-            future = self._client.submit(function, *arguments, pure=False, key=key)
+            future = self._client.submit(pickle.loads, call, pure=False, key=key)
         self._futures[key] = name
         self._ended.add(future)
 
     def finished(self) -> tuple[int, Any]:
         """Wait for a call to end; a lost scheduler is an error of the whole run."""
+        asked = time.monotonic()
+        while not self._ended.has_ready():
+            time.sleep(_POLL_SECONDS)
+            if time.monotonic() - asked > _LOOK_SECONDS:
+                _, asked = self.count, time.monotonic()  # says so where no worker is left
         future, result = next(self._ended)
         if future.status == "cancelled":
             raise self._lost()

@@ -355,7 +355,8 @@ def test_a_checkpoint_belongs_to_one_fit(tmp_path):
 
 
 LIMITED = """
-import resource, sys
+import resource, sys, threading
+threading.stack_size(1 << 20)  # stacks of threads that first start later are memory too
 import numpy as np
 from leml_solver import AlternatingOptions
 from leml_solver.algorithms import Plan

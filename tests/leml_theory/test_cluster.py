@@ -23,6 +23,7 @@ distributed = pytest.importorskip("distributed", reason="needs dask: the extra `
 dask = pytest.importorskip("dask")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, when its processes are killed.
 ROOT = HERE.parents[1]
+PATIENCE = 180.0  # seconds; far more than any test takes on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -165,14 +166,17 @@ def free_port():
 
 @contextlib.contextmanager
 def process(*arguments, paths=PATHS):
-    """Run a process of Dask; it is killed at the end."""
+    """Run a process of Dask; it is killed at the end, or when it must be that a test hangs."""
     command = [sys.executable, "-m", *arguments]
     environment = {**os.environ, "PYTHONPATH": paths}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     found = subprocess.Popen(command, env=environment, cwd=HERE, **quiet)
+    limit = threading.Timer(PATIENCE, found.kill)  # without a scheduler the client ends too
+    limit.start()
     try:
         yield found
     finally:
+        limit.cancel()
         found.kill()
         found.wait()
 
