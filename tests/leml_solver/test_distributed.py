@@ -95,6 +95,21 @@ def test_a_scheduler_that_is_not_there(monkeypatch):
         pass
 
 
+def test_a_worker_that_died_before_its_block_was_sent_is_no_error(client, monkeypatch):
+    blocks, scatter, calls = pairs(*data()), client.scatter, []
+
+    def gone_once(*arguments, **options):
+        calls.append(options)
+        if len(calls) == 1:
+            raise KeyError("tcp://127.0.0.1:1")  # as the scheduler does
+        return scatter(*arguments, **options)
+
+    monkeypatch.setattr(client, "scatter", gone_once)
+    arguments = {"rank": 3, "penalty": 0.5, "options": replace(OPTIONS, certify=False)}
+    assert same(fit_blocks(blocks, **arguments), cluster.fit_factors(client, blocks, **arguments))
+    assert "workers" in calls[0]
+
+
 class Killer(threading.Thread):
     """Kills a worker again and again until there were enough kills."""
 
