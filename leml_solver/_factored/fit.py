@@ -592,7 +592,7 @@ class Fit:
         W[:, : found.W.shape[1]], H[:, : found.H.shape[1]] = found.W, found.H
         self.iterate.start(W, H)
         point = self._trace_point(trace[-1].iteration + 1)
-        if point.objective <= trace[-1].objective:
+        if point.objective < trace[-1].objective:
             trace.append(point)
         else:
             self.iterate.restore(before)

@@ -24,7 +24,7 @@ from leml_solver._factored import certificate as spectral_norm
 from leml_solver._factored import rank_ascent
 from leml_solver._factored.rank_ascent import Frame, largest_shrinking, search_rank, spectral_map
 from leml_solver._factored.rank_bound import FullData, cheapest_bound, rank_bound
-from leml_solver.algorithms import fit_kernel_factors
+from leml_solver.algorithms import PLAIN, fit_kernel_factors
 
 X_SPURIOUS, Y_SPURIOUS = np.diag([1.0, 3.0]), np.diag([3.0, 13 / 6])
 SECOND_AXIS = np.array([[0.0], [1.0]])
@@ -186,6 +186,20 @@ def test_a_fit_at_a_spurious_minimum_is_told_so(restart):
         assert fit.status is FitStatus.NOT_BEST_OF_RANK
         assert np.array_equal(fit.Z, plain.Z)
         assert fit.certificate.rank_gap == pytest.approx(31 / 6 - 4.847222, abs=1e-5)
+
+
+def test_a_search_that_finds_nothing_better_adds_no_iteration():
+    X, Y = _data()
+    settings = {"max_iter": 3, "tol": 0.0, "method": PLAIN}  # not balanced: equal to the last bit
+    search = RankSearch(max_steps=0, restart=True)
+    searched = AlternatingOptions(**settings, certify="rank", rank_search=search)
+    one, other = (
+        fit_factors(X, Y, rank=2, penalty=1.0, options=options)
+        for options in (searched, AlternatingOptions(**settings))
+    )
+    assert one.certificate.rank_lower_bound is not None
+    assert one.iterations == other.iterations == 3
+    assert np.array_equal(one.W, other.W)
 
 
 def test_a_tie_of_two_minimisers_need_not_be_a_gap():
