@@ -147,7 +147,6 @@ class ClusterPasses:
         self._tokens, self._name = count(), f"leml-{uuid4().hex[:8]}"
         self.blocks: list[Future[Block] | None] = [None] * len(source)
         self._find_workers()
-        self._check_code()
 
     def send(self, array: NDArray[Any]) -> Sent:
         """Return the array with a token; it travels with the first pass that needs it."""
@@ -197,24 +196,16 @@ class ClusterPasses:
         try:
             self.client.wait_for_workers(1, timeout=_WORKER_SECONDS)
             workers = sorted(self.client.nthreads())
+            versions = self.client.run(code_version, on_error="return")
         except (TimeoutError, OSError, RuntimeError, CancelledError) as error:
             raise ClusterError(
                 f"the scheduler is gone or has no workers ({error or 'timeout'}); start them and "
                 "run the same command again: with a checkpoint it goes on where it was."
             ) from error
+        _check_versions(versions)
         sizes = np.cumsum([0, *self.source.sizes()])
         middles = (sizes[1:] + sizes[:-1]) / (2 * max(sizes[-1], 1))
         self.homes = [workers[min(int(m * len(workers)), len(workers) - 1)] for m in middles]
-
-    def _check_code(self) -> None:
-        """Refuse workers that run other code than this process."""
-        own = code_version()
-        for worker, theirs in self.client.run(code_version).items():
-            if theirs != own:
-                raise ClusterError(
-                    f"worker {worker} runs leml-theory {theirs}, this process {own}; install the "
-                    "same version on both."
-                )
 
     def _block(self, number: int) -> Future[Block]:
         """Return a block on its worker, loading it if it is nowhere."""
@@ -264,6 +255,17 @@ class ClusterPasses:
             odd = shares[len(shares) // 2 * 2 :]
             shares = [self._submit(_added, left, right) for left, right in pairs] + odd
         return shares[0]
+
+
+def _check_versions(versions: dict[str, str | Exception]) -> None:
+    """Refuse workers that run other code than this process; one that has just died is no matter."""
+    own = code_version()
+    for worker, theirs in versions.items():
+        if theirs != own and not isinstance(theirs, OSError):
+            raise ClusterError(
+                f"worker {worker} runs leml-theory {theirs}, this process {own}; install the "
+                "same version on both."
+            )
 
 
 def _load(source: FolderSource | MemorySource, number: int) -> Block:

@@ -74,11 +74,20 @@ def test_a_block_that_is_missing_ends_the_fit_with_its_name(client, tmp_path):
         cluster.fit_factors(client, tmp_path / "b", rank=2, penalty=1.0)
 
 
-def test_workers_with_other_code_are_refused(client, monkeypatch):
+@pytest.mark.parametrize("theirs", ["0.1 (theirs)", ModuleNotFoundError("no leml_solver")])
+def test_workers_with_other_code_or_none_are_refused(client, monkeypatch, theirs):
     monkeypatch.setattr(cluster, "code_version", lambda: "0.0 (other)")
-    monkeypatch.setattr(client, "run", lambda _: {"tcp://worker": "0.1 (theirs)"})
-    with pytest.raises(cluster.ClusterError, match=r"runs leml-theory 0.1 .* process 0.0"):
+    monkeypatch.setattr(client, "run", lambda *_, **__: {"tcp://worker": theirs})
+    with pytest.raises(cluster.ClusterError, match=r"runs leml-theory .*, this process 0.0"):
         cluster.fit_factors(client, pairs(*data()), rank=2, penalty=1.0)
+
+
+def test_a_worker_that_dies_before_it_is_asked_for_its_code_is_no_error(client, monkeypatch):
+    run = client.run
+    gone = {"tcp://127.0.0.1:1": ConnectionResetError(104, "reset by peer")}
+    monkeypatch.setattr(client, "run", lambda *a, **options: run(*a, **options) | gone)
+    blocks, arguments = pairs(*data()), {"rank": 3, "penalty": 0.5, "options": OPTIONS}
+    assert same(fit_blocks(blocks, **arguments), cluster.fit_factors(client, blocks, **arguments))
 
 
 def test_a_scheduler_that_is_not_there(monkeypatch):
