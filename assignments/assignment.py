@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assignments.grading.specification import Question, Specification, Test, names_bound, names_used
-from assignments.source import Cell, SourceError, read_cells, read_settings
+from assignments.source import MARK, Cell, SourceError, read_cells
 from assignments.written import WRITTEN_PART, WrittenQuestion, read_written
 
 __all__ = ["Assignment", "Block", "read_assignment"]
@@ -42,7 +42,7 @@ class Assignment:
     path : Path
     name : str
     settings : dict
-        Of the configuration cell.
+        Of the first cell: `title`, `points`, and `show_hidden` where it is false.
     blocks : tuple of Block
     questions : dict of str to dict
         The settings of each question, graded by hand ones among them.
@@ -60,7 +60,12 @@ class Assignment:
     @property
     def title(self) -> str:
         """What the assignment is called."""
-        return str(self.settings.get("course", {}).get("title", self.name))
+        return str(self.settings.get("title", self.name))
+
+    @property
+    def show_hidden(self) -> bool:
+        """Whether students are told what a failed hidden test says."""
+        return bool(self.settings.get("show_hidden", True))
 
     @property
     def setup(self) -> str:
@@ -84,16 +89,22 @@ class Assignment:
         if term != self.term:
             return read_assignment(self.path, term).specification(term)
         graded = [name for name in self.questions if not self.questions[name].get("manual")]
+        for name in self.manual:
+            if not self.cells("solution", name):
+                raise SourceError(
+                    f"{self.path}:{self.questions[name]['line']}: {name} has no solution."
+                )
         questions = tuple(self._question(name) for name in graded)
-        shown = self.settings.get("course", {}).get("show_hidden", True)
         specification = Specification(
-            self.name, self.title, self.setup, questions, term, bool(shown)
+            self.name, self.title, self.setup, questions, term, self.show_hidden
         )
         self._check(specification)
         return specification
 
     def _question(self, name: str) -> Question:
         solution = [cell for cell in self.cells("solution", name) if cell.kind == "code"]
+        for cell in solution:
+            _check_solution(cell)
         bound = {entry for cell in solution for entry in names_bound(cell.text)}
         answers = sorted(bound - names_bound(self.setup))
         tests = tuple(_test(cell) for cell in self.cells("tests", name))
@@ -109,7 +120,7 @@ class Assignment:
                     raise cell.fault(f"a second test is called {test.name!r}.")
                 seen.add(test.name)
                 _check_test(cell, test, known | set(question.answers))
-        wanted = self.settings.get("course", {}).get("points")
+        wanted = self.settings.get("points")
         if wanted is not None and specification.points != wanted:
             raise SourceError(
                 f"{self.path}:1: the questions have {specification.points:g} points in all, "
@@ -132,11 +143,19 @@ class Assignment:
 
 
 def _test(cell: Cell) -> Test:
-    settings, code = cell.test_parts()
-    missing = [key for key in ("name", "points", "hidden") if key not in settings]
-    if missing:
-        raise cell.fault(f"the test does not say its {missing[0]}.")
-    return Test(str(settings["name"]), settings["points"], settings["hidden"], code)
+    return Test(cell.test["test"], cell.test["points"], cell.test["hidden"], f"{cell.text}\n")
+
+
+def _check_solution(cell: Cell) -> None:
+    """Refuse a solution of which students would see more than a prompt."""
+    for node in ast.parse(cell.text).body:
+        function = isinstance(node, ast.FunctionDef) and ast.get_docstring(node)
+        value = isinstance(node, ast.Assign) and node.end_lineno == node.lineno
+        if "solution" in cell.tags and not (function or value or MARK.search(cell.text)):
+            raise cell.fault(
+                "a solution has functions with docstrings, and assignments of one line; mark what "
+                "else is the answer, or make it a demonstration."
+            )
 
 
 def _check_test(cell: Cell, test: Test, known: set[str]) -> None:
@@ -163,20 +182,15 @@ def _is_call(node: ast.Expr) -> bool:
 def read_assignment(path: Path, term: int = 0) -> Assignment:
     """Read a source as a term has it; raises SourceError with file and line if it is malformed."""
     cells = read_cells(path, term)
-    config = [cell for cell in cells if cell.heading == "ASSIGNMENT CONFIG"]
-    if len(config) != 1:
-        raise SourceError(f"{path}:1: one ASSIGNMENT CONFIG cell is needed, got {len(config)}.")
-    settings = read_settings(config[0], config[0].text)
-    if settings.get("name") != path.stem:
-        raise config[0].fault(f"the name must be that of the file, {path.stem!r}.")
+    if cells[0].kind != "raw" or "title" not in cells[0].settings():
+        raise cells[0].fault("the first cell must be raw and give the title.")
     reader = _Reader()
-    for cell in cells:
-        if cell is not config[0]:
-            reader.read(cell)
-    reader.finish(cells[-1])
+    for cell in cells[1:]:
+        reader.read(cell)
     for question in read_written(path.parents[1] / "written" / f"{path.stem}.toml"):
         reader.read_written(question, cells[-1])
-    assignment = Assignment(path, path.stem, settings, tuple(reader.blocks), reader.questions, term)
+    blocks, settings = tuple(reader.blocks), cells[0].settings()
+    assignment = Assignment(path, path.stem, settings, blocks, reader.questions, term)
     first = next((cell for cell in cells if cell.kind == "code"), None)
     if first is None or "setup" not in first.tags:
         raise (first or cells[0]).fault('the first code cell must have tags=["setup"].')
@@ -185,53 +199,39 @@ def read_assignment(path: Path, term: int = 0) -> Assignment:
 
 
 class _Reader:
-    """Put cells into blocks, cell by cell."""
+    """Put cells into blocks, cell by cell; a question ends at the text behind its solution."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.questions: dict[str, dict[str, Any]] = {}
-        self._question, self._role, self._written = "", "text", False
+        self._question, self._written = "", False
 
     def read(self, cell: Cell) -> None:
         """Take one cell."""
-        if cell.kind != "raw":
-            self._add(cell)
-        elif cell.heading == "BEGIN QUESTION":
+        if cell.kind == "raw":
             self._begin_question(cell)
-        elif cell.heading == "END QUESTION" and self._question and self._role == "text":
+            return
+        last = self.blocks[-1] if self.blocks else Block("text", "")
+        if cell.role == "text" and last.role != "text" and last.question == self._question:
             self._question = ""
-        elif cell.heading in ("BEGIN SOLUTION", "BEGIN TESTS") and self._question:
-            self._expect("text", cell)
-            self._role = cell.heading.split()[1].lower()
-        elif cell.heading == f"END {self._role.upper()}":
-            self._role = "text"
-        else:
-            raise cell.fault(f"{cell.heading or 'a raw cell'} does not fit here.")
-
-    def _expect(self, role: str, cell: Cell) -> None:
-        if self._role != role:
-            raise cell.fault(f"{cell.heading} inside a {self._role} block.")
-
-    def _begin_question(self, cell: Cell) -> None:
-        settings = read_settings(cell, cell.text)
-        name = str(settings.get("name", ""))
-        if not name or name in self.questions or self._question:
-            raise cell.fault(f"a question needs a name of its own and cannot be nested ({name!r}).")
-        self.questions[name] = settings | {"line": cell.line}
-        self._question = name
-
-    def _add(self, cell: Cell) -> None:
-        if self._role == "tests" and cell.kind != "code":
-            raise cell.fault("only code cells belong between BEGIN TESTS and END TESTS.")
-        last = self.blocks[-1] if self.blocks else None
-        if last is None or (last.role, last.question) != (self._role, self._question):
-            last = Block(self._role, self._question)
+        if cell.role != "text" and not self._question:
+            raise cell.fault(f"{cell.role} outside a question.")
+        if not self.blocks or (last.role, last.question) != (cell.role, self._question):
+            last = Block(cell.role, self._question)
             self.blocks.append(last)
         last.cells.append(cell)
 
+    def _begin_question(self, cell: Cell) -> None:
+        settings = cell.settings()
+        name = str(settings.get("question", ""))
+        if not name or name in self.questions:
+            raise cell.fault(f"a question needs a name of its own; got {name!r}.")
+        self.questions[name] = settings | {"line": cell.line}
+        self._question = name
+
     def read_written(self, question: WrittenQuestion, last: Cell) -> None:
         """Take a question of the written part, as if its cells stood at the end of the source."""
-        settings = {"name": question.id, "points": question.points, "manual": True}
+        settings = {"question": question.id, "points": question.points, "manual": True}
         settings |= {"minutes": question.minutes, "goal": question.title, "line": last.line}
         if question.id in self.questions:
             raise last.fault(f"the written part has a second question {question.id!r}.")
@@ -243,8 +243,3 @@ class _Reader:
         for role, text in (("text", question.prompt), ("solution", question.guide)):
             cell = Cell("markdown", text.strip(), (), last.path, last.line)
             self.blocks.append(Block(role, question.id, [cell]))
-
-    def finish(self, cell: Cell) -> None:
-        """Refuse a source that ends inside a block."""
-        if self._question:
-            raise cell.fault(f"question {self._question!r} has no END QUESTION.")

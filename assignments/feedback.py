@@ -146,7 +146,7 @@ def _row(name: str, points: str, lost: bool, text: str) -> str:
 
 
 def _test_row(outcome: dict[str, Any], assignment: Assignment | None) -> str:
-    shown = assignment is None or assignment.settings.get("course", {}).get("show_hidden", True)
+    shown = assignment is None or assignment.show_hidden
     withheld = outcome["hidden"] and not shown
     message = "A hidden test failed." if withheld and outcome["message"] else outcome["message"]
     points = f"{outcome['points']:g} of {outcome['max_points']:g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable
@@ -9,46 +10,45 @@ from pathlib import Path
 from typing import Any
 
 from assignments.assignment import Assignment, Block
-from assignments.source import Cell
+from assignments.source import MARK, Cell
 
 __all__ = ["otter_notebook", "solution_notebook", "strip_solution", "student_notebook", "write"]
 
 Notebook = dict[str, Any]
-_BEGIN = re.compile(r"^(\s*)# BEGIN SOLUTION( NO PROMPT)?\s*$")
-_ASSIGNED = re.compile(r"^(\s*[\w.,\s\[\]'\"]+?=)[^=].*# ?SOLUTION\s*$")
-_LINE = re.compile(r"^(\s*).*# ?SOLUTION\s*$")
-_MARK = re.compile(
-    r"^\s*# (BEGIN|END) SOLUTION( NO PROMPT)?\s*$\n?|  # ?SOLUTION( NO PROMPT)?$", re.M
-)
-_OTTER_KEYS = ("name", "points", "manual")
+_OTTER_SETTINGS = ("init_cell: true", "export_cell: false")
+_OTTER_KEYS = ("points", "manual")
 QUESTION = "leml_question"  # in the metadata of a cell: the question that it answers
 ANSWER_HERE = "_Type your answer here, replacing this text._"
 
 
+def mark_answers(code: str) -> str:
+    """Return a solution cell with otter's marks around each answer.
+
+    Answers are what functions do after their docstrings, and the values of assignments. A cell that
+    has marks keeps them: what is outside of them is given to students.
+    """
+    if MARK.search(code):
+        return code
+    lines = code.splitlines()
+    for node in reversed(ast.parse(code).body):
+        if isinstance(node, ast.FunctionDef):
+            indent = " " * node.body[0].col_offset
+            lines.insert(node.end_lineno or 0, f"{indent}# END SOLUTION")
+            lines.insert(node.body[0].end_lineno or 0, f"{indent}# BEGIN SOLUTION")
+        elif isinstance(node, ast.Assign):
+            lines[node.lineno - 1] += "  # SOLUTION"
+    return "\n".join(lines)
+
+
 def strip_solution(code: str) -> str:
     """Return a solution cell as the student gets it, `...` in the place of each answer."""
-    kept: list[str] = []
-    inside = False
-    for line in code.splitlines():
-        begin = _BEGIN.match(line)
-        if begin:
-            inside = True
-            kept += [] if begin.group(2) else [f"{begin.group(1)}..."]
-        elif line.strip() == "# END SOLUTION":
-            inside = False
-        elif not inside:
-            kept += _stripped_line(line)
-    return "\n".join(kept).strip("\n")
-
-
-def _stripped_line(line: str) -> list[str]:
-    if line.rstrip().endswith("# SOLUTION NO PROMPT"):
-        return []
-    assigned = _ASSIGNED.match(line)
-    if assigned:
-        return [f"{assigned.group(1)} ..."]
-    alone = _LINE.match(line)
-    return [f"{alone.group(1)}..."] if alone else [line]
+    marked = re.sub(
+        r"^( *)# BEGIN SOLUTION\n.*?# END SOLUTION$",
+        r"\1...",
+        mark_answers(code),
+        flags=re.M | re.S,
+    )
+    return re.sub(r"^([^=\n]*=).*  # SOLUTION$", r"\1 ...", marked, flags=re.M)
 
 
 def _cell(kind: str, text: str, tags: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -84,12 +84,11 @@ def _assembled(
 
 def _check(cell: Cell) -> list[dict[str, Any]]:
     """Return a visible test as an ordinary cell; nothing for a hidden one."""
-    settings, code = cell.test_parts()
-    if settings["hidden"]:
+    name, worth = cell.test["test"], cell.test["points"]
+    if cell.test["hidden"]:
         return []
-    worth = settings["points"]
     points = f" ({worth:g} point{'s' if worth != 1 else ''})" if worth else ""
-    text = f'# Check: {settings["name"]}{points}\n{code}print("passed: {settings["name"]}")'
+    text = f'# Check: {name}{points}\n{cell.text}\nprint("passed: {name}")'
     return [_cell("code", text, ("check",))]
 
 
@@ -98,8 +97,8 @@ def student_notebook(assignment: Assignment) -> Notebook:
 
     def prompt(block: Block, cell: Cell) -> list[dict[str, Any]]:
         if cell.kind == "code":
-            stripped = strip_solution(cell.text)
-            return [_cell("code", stripped, ("answer",))] if stripped else []
+            shown = "demonstration" not in cell.tags
+            return [_cell("code", strip_solution(cell.text), ("answer",))] if shown else []
         manual = assignment.questions[block.question].get("manual")
         first = next(entry for entry in block.cells if entry.kind == "markdown")
         if not manual or cell is not first:
@@ -115,16 +114,15 @@ def solution_notebook(assignment: Assignment) -> Notebook:
     """Return the solution, to be executed; hidden tests stay with the autograder."""
 
     def shown(_: Block, cell: Cell) -> list[dict[str, Any]]:
-        return [_cell(cell.kind, _MARK.sub("", cell.text).strip("\n"), ("solution",))]
+        return [_cell(cell.kind, MARK.sub("", cell.text), ("solution",))]
 
     return _assembled(assignment, "solution", shown)
 
 
 def otter_notebook(assignment: Assignment, term: int) -> Notebook:
     """Return the notebook that `otter assign` reads, TERM written into every hidden test."""
-    settings = {key: value for key, value in assignment.settings.items() if key != "course"}
-    config = "\n".join(["# ASSIGNMENT CONFIG", *(_yaml(settings))])
-    cells = [_cell("raw", config)]
+    name = f"name: {json.dumps(assignment.name)}"
+    cells = [_cell("raw", "\n".join(["# ASSIGNMENT CONFIG", name, *_OTTER_SETTINGS]))]
     question, role = "", "text"
     for block in assignment.blocks:
         changed = block.question != question
@@ -136,16 +134,6 @@ def otter_notebook(assignment: Assignment, term: int) -> Notebook:
     return _notebook(assignment, "otter", cells)
 
 
-def _yaml(settings: dict[str, Any], indent: str = "") -> list[str]:
-    lines: list[str] = []
-    for key, value in settings.items():
-        if isinstance(value, dict):
-            lines += [f"{indent}{key}:", *_yaml(value, indent + "  ")]
-        else:
-            lines.append(f"{indent}{key}: {json.dumps(value)}")
-    return lines
-
-
 def _closing(role: str, ends_question: bool) -> list[dict[str, Any]]:
     block = [_cell("raw", f"# END {role.upper()}")] if role != "text" else []
     return block + ([_cell("raw", "# END QUESTION")] if ends_question else [])
@@ -155,18 +143,27 @@ def _opening(assignment: Assignment, block: Block, begins: bool) -> list[dict[st
     cells = []
     if begins:
         settings = assignment.questions[block.question]
-        kept = {key: value for key, value in settings.items() if key in _OTTER_KEYS}
-        cells.append(_cell("raw", "\n".join(["# BEGIN QUESTION", *_yaml(kept)])))
+        lines = [f"{key}: {json.dumps(settings[key])}" for key in _OTTER_KEYS if key in settings]
+        name = f"name: {json.dumps(block.question)}"
+        cells.append(_cell("raw", "\n".join(["# BEGIN QUESTION", name, *lines])))
     return cells + ([_cell("raw", f"# BEGIN {block.role.upper()}")] if block.role != "text" else [])
 
 
 def _otter_cell(block: Block, cell: Cell, term: int) -> dict[str, Any]:
-    if block.role != "tests":
-        return _cell(cell.kind, cell.text, cell.tags)
-    settings, code = cell.test_parts()
-    config = "\n".join(['""" # BEGIN TEST CONFIG', *_yaml(settings), '""" # END TEST CONFIG'])
-    seed = f"TERM = {term}\n" if settings["hidden"] else ""
-    return _cell("code", f"{config}\n{seed}{code.strip()}")
+    if block.role == "tests":
+        seed = f"TERM = {term}\n" if cell.test["hidden"] else ""
+        return _cell("code", f"{_test_config(cell)}\n{seed}{cell.text}")
+    if "demonstration" in cell.tags:
+        return _cell("code", f"# BEGIN SOLUTION NO PROMPT\n{cell.text}\n# END SOLUTION")
+    if block.role == "solution":
+        return _cell(cell.kind, mark_answers(cell.text) if cell.kind == "code" else cell.text)
+    return _cell(cell.kind, cell.text, cell.tags)
+
+
+def _test_config(cell: Cell) -> str:
+    settings = {"name": cell.test["test"], **cell.test}
+    lines = [f"{key}: {json.dumps(settings[key])}" for key in ("name", "points", "hidden")]
+    return "\n".join(['""" # BEGIN TEST CONFIG', *lines, '""" # END TEST CONFIG'])
 
 
 def write(path: Path, notebook: Notebook) -> None:

@@ -1,26 +1,24 @@
-"""Read an assignment: a percent script in otter-assign's format, checked with file and line."""
+"""Read an assignment: a percent script, whose cell markers say what each cell is for."""
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
+import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "SOURCES",
-    "Cell",
-    "SourceError",
-    "find_sources",
-    "lines_of_term",
-    "read_cells",
-    "read_settings",
-]
+__all__ = ["MARK", "SOURCES", "Cell", "SourceError", "find_sources", "lines_of_term", "read_cells"]
 
 SOURCES = Path(__file__).resolve().parent / "sources"
-_MARKER = re.compile(r"^# %%(?: \[(raw|markdown)\])?(?: tags=\[([^\]]*)\])?\s*$")
+MARK = re.compile(r"^ *# (BEGIN|END) SOLUTION\n", re.M)  # otter's, around part of a function
+_VALUE = r"\"[^\"]*\"|\[[^\]]*\]|\S+"
+_MARKER = re.compile(rf"^# %%(?: \[(raw|markdown)\])?((?: \w+=(?:{_VALUE}))*)\s*$")
+_OPTION = re.compile(rf" (\w+)=({_VALUE})")
 _VARIANT = re.compile(r"\s*(?:# variant|<!--) (\d) of (\d)(?: -->)?$")
-_CONFIG = re.compile(r'^""" *# BEGIN TEST CONFIG\n(.*?)^""" *# END TEST CONFIG *\n', re.M | re.S)
+_TAGS = {"setup", "solution", "demonstration"}
+_OF_A_TEST = {"test", "points", "hidden"}
 
 
 class SourceError(ValueError):
@@ -38,9 +36,13 @@ class Cell:
     text : str
         The content, without the comment signs of a percent script.
     tags : tuple of str
+        "setup" (what tests may use), "solution" (students get prompts in its place) or
+        "demonstration" (of a solution; students get nothing).
     path : Path
     line : int
         Where the cell begins.
+    test : dict
+        Of a test: its name ("test"), "points" and whether it is "hidden"; else empty.
     """
 
     kind: str
@@ -48,23 +50,25 @@ class Cell:
     tags: tuple[str, ...]
     path: Path
     line: int
+    test: dict[str, Any] = field(default_factory=dict)
 
     def fault(self, message: str) -> SourceError:
         """Return an error that names this cell."""
         return SourceError(f"{self.path}:{self.line}: {message}")
 
     @property
-    def heading(self) -> str:
-        """The first line of a raw cell, such as "BEGIN QUESTION"; empty for other cells."""
-        first = self.text.partition("\n")[0]
-        return first.lstrip("# ").strip().upper() if self.kind == "raw" else ""
+    def role(self) -> str:
+        """What the cell is for: "text" (shown to everybody), "solution" or "tests"."""
+        if self.test:
+            return "tests"
+        return "solution" if {"solution", "demonstration"} & set(self.tags) else "text"
 
-    def test_parts(self) -> tuple[dict[str, Any], str]:
-        """Return the settings and the code of a test cell."""
-        found = _CONFIG.match(self.text + "\n")
-        if found is None:
-            raise self.fault('a test cell must begin with """ # BEGIN TEST CONFIG.')
-        return read_settings(self, found.group(1)), (self.text + "\n")[found.end() :].strip() + "\n"
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of a raw cell, which is TOML."""
+        try:
+            return tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            raise self.fault(f"cannot read the settings: {error}.") from error
 
 
 def find_sources(names: list[str] | None = None, folder: Path = SOURCES) -> list[Path]:
@@ -109,44 +113,20 @@ def lines_of_term(text: str, term: int) -> list[tuple[int, str]]:
 
 def _cell(path: Path, lines: list[str], number: int) -> Cell:
     marker = _MARKER.match(lines[0])
+    try:
+        given = _OPTION.findall(marker.group(2) if marker else "")
+        options = {key: json.loads(value) for key, value in given}
+    except ValueError:
+        marker = None
     if marker is None:
         raise SourceError(f"{path}:{number}: cannot read the cell marker {lines[0]!r}.")
     kind = marker.group(1) or "code"
-    tags = tuple(re.findall(r'"([^"]+)"', marker.group(2) or ""))
     text = "\n".join(lines[1:]).strip("\n")
     if kind != "code":
         text = re.sub(r"^# ?", "", text, flags=re.M)
-    return Cell(kind, text, tags, path, number)
-
-
-def read_settings(cell: Cell, text: str) -> dict[str, Any]:
-    """Return the `key: value` lines of a configuration; indented ones form a nested dictionary.
-
-    The part of YAML that sources use, so that grading needs no YAML library.
-    """
-    settings: dict[str, Any] = {}
-    inner: dict[str, Any] = settings
-    for line in text.splitlines():
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        found = re.match(r"^( *)(\w+): ?(.*)$", line)
-        if found is None:
-            raise cell.fault(f"cannot read the setting {line!r}: 'key: value' is needed.")
-        indent, key, value = found.groups()
-        target = inner if indent else settings
-        if value.strip():
-            target[key] = _scalar(value.strip())
-        else:
-            inner = target[key] = {}
-    return settings
-
-
-def _scalar(text: str) -> Any:
-    if text in ("true", "false"):
-        return text == "true"
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    return text.strip("\"'")
+    tags = tuple(options.pop("tags", ()))
+    cell = Cell(kind, text, tags, path, number, options)
+    if not set(tags) <= _TAGS or (options and (options.keys() != _OF_A_TEST or kind != "code")):
+        known = f"tags of {', '.join(sorted(_TAGS))}; a test has {', '.join(sorted(_OF_A_TEST))}"
+        raise cell.fault(f"a cell may have {known}; got {lines[0]!r}.")
+    return cell

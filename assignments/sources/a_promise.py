@@ -1,12 +1,6 @@
 # %% [raw]
-# # ASSIGNMENT CONFIG
-# name: a_promise
-# init_cell: true
-# export_cell: false
-# course:
-#   title: What does the bound promise?
-#   hours: 3-4
-#   points: 20
+# title = "What does the bound promise?"
+# points = 20
 
 # %% [markdown]
 # # What does the bound promise?
@@ -172,11 +166,10 @@ plt.show()
 # that must be nearly constant, not the data. Keep this in mind for Question 4.
 
 # %% [raw]
-# # BEGIN QUESTION
-# name: q1
-# points: 3
-# goal: dual norms; which matrix attains the supremum over a ball
-# minutes: 25
+# question = "q1"
+# points = 3
+# goal = "dual norms; which matrix attains the supremum over a ball"
+# minutes = 25
 
 # %% [markdown]
 # ## Question 1: the supremum over a ball (3 points, 25 minutes)
@@ -189,47 +182,29 @@ plt.show()
 # radius)`, a matrix of the ball at which it is attained. `ball` is `"trace"` or `"frobenius"`; V
 # is any d × L matrix that is not zero.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def ball_supremum(V, ball, radius):
     """Return the largest <Z, V> over the ball, a float."""
-    # BEGIN SOLUTION
     return float(radius * np.linalg.norm(V, 2 if ball == "trace" else "fro"))
-    # END SOLUTION
 
 
 def ball_maximiser(V, ball, radius):
     """Return a matrix Z of the ball at which <Z, V> is largest, an array of the shape of V."""
-    # BEGIN SOLUTION
     if ball == "frobenius":
         return radius * V / np.linalg.norm(V)
     left, _, right = np.linalg.svd(V, full_matrices=False)
     return radius * np.outer(left[:, 0], right[0])  # rank one: an extreme point of the trace ball
-    # END SOLUTION
 
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Derivation.* Write $Z = \sum_k s_k u_k v_k^T$ with singular values $s_k \ge 0$. Then $\langle Z,
 # V\rangle = \sum_k s_k u_k^T V v_k \le |V|_2 \sum_k s_k \le r|V|_2$, with equality at $r u
 # v^T$ for a leading pair of singular vectors of V: the extreme points of the trace ball have rank
 # one. For the Frobenius ball it is the warm-up with matrices read as vectors of length dL. A bound
 # on the rank of Z beside the trace norm would change nothing.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 a diagonal matrix
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q1 a diagonal matrix" points=0.5 hidden=false
 diagonal = np.diag([3.0, 4.0])
 for kind, wanted in (("trace", 4.0), ("frobenius", 5.0)):
     got = number(ball_supremum(diagonal, kind, 1.0), "ball_supremum")
@@ -241,12 +216,7 @@ for kind, wanted in (("trace", 4.0), ("frobenius", 5.0)):
         f"At your maximiser over the {kind} ball <Z, V> is not even positive."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 supremum over the trace ball
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 supremum over the trace ball" points=0.75 hidden=true
 from leml_solver import TraceBall
 
 rng = np.random.default_rng([TERM, 101])
@@ -258,12 +228,7 @@ for shape in ((3, 7), (9, 4), (1, 6), tuple(rng.integers(2, 12, size=2))):
         "Compare it with <Z, V> for a few Z of the ball, of rank one and of higher rank."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 supremum over the Frobenius ball
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 supremum over the Frobenius ball" points=0.75 hidden=true
 from leml_solver import FrobeniusBall
 
 rng = np.random.default_rng([TERM, 102])
@@ -275,12 +240,7 @@ for shape in ((3, 7), (9, 4), (6, 1), tuple(rng.integers(2, 12, size=2))):
         "supremum. Read the matrices as long vectors and look at the warm-up."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 maximisers
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 maximisers" points=1 hidden=true
 from leml_solver import FrobeniusBall, TraceBall
 
 rng = np.random.default_rng([TERM, 103])
@@ -297,17 +257,10 @@ for kind, make in (("trace", TraceBall), ("frobenius", FrobeniusBall)):
         )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q2
-# points: 3
-# goal: the average given the data, one sign per point, with a standard error
-# minutes: 25
+# question = "q2"
+# points = 3
+# goal = "the average given the data, one sign per point, with a standard error"
+# minutes = 25
 
 # %% [markdown]
 # ## Question 2: the average given the data (3 points, 25 minutes)
@@ -321,14 +274,10 @@ for kind, make in (("trace", TraceBall), ("frobenius", FrobeniusBall)):
 # with the standard error of each value (as in the warm-up, with the divisor draws − 1), both balls
 # from the same draws, all randomness from `rng`.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def conditional_averages(X, labels, n_labels, draws, rng):
     """Return the averages of both unit balls given the data, each with its standard error."""
-    # BEGIN SOLUTION
     n = X.shape[0]
     seen = np.eye(n_labels)[labels]  # n x L: row i is e_{l_i}
     spectral, frobenius = np.empty(draws), np.empty(draws)
@@ -338,21 +287,9 @@ def conditional_averages(X, labels, n_labels, draws, rng):
         spectral[k], frobenius[k] = np.linalg.norm(V, 2) / n, np.linalg.norm(V) / n
     both = {"trace": spectral, "frobenius": frobenius}
     return {ball: (v.mean(), v.std(ddof=1) / math.sqrt(draws)) for ball, v in both.items()}
-    # END SOLUTION
 
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 two points
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q2 two points" points=0.5 hidden=false
 # Orthogonal points with two labels: V has singular values 3 and 4 whatever the signs are.
 answer = conditional_averages(
     np.diag([3.0, 4.0]), np.array([0, 1]), 2, 10, np.random.default_rng(1)
@@ -366,12 +303,7 @@ assert np.allclose(answer["frobenius"], (2.5, 0.0)), (
     "Frobenius ball: V has the entries 3 and 4 here."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 values against all signs
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q2 values against all signs" points=1 hidden=true
 from leml_theory.rademacher import spectral_norms
 
 rng = np.random.default_rng([TERM, 201])
@@ -395,12 +327,7 @@ for law, n, L in (*worlds, (IsotropicGaussian(1), 8, 1)):
             "which norm is taken, the factor in n, and the order of norm and mean."
         )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 standard errors
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q2 standard errors" points=1 hidden=true
 from leml_theory.rademacher import spectral_norms
 
 rng = np.random.default_rng([TERM, 202])
@@ -429,12 +356,7 @@ assert np.isclose(error, math.sqrt(share * (1 - share) / 9)), (
     "per cent. Which divisor has the variance?"
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 the generator is used
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q2 the generator is used" points=0.5 hidden=true
 rng = np.random.default_rng([TERM, 203])
 X, labels = IsotropicGaussian(4).sample(30, rng), rng.integers(0, 5, size=30)
 answers = [
@@ -451,17 +373,10 @@ assert values[0] != values[2], (
 )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q3
-# points: 3
-# goal: the law of V given the label counts, sampled at a cost free of n
-# minutes: 25
+# question = "q3"
+# points = 3
+# goal = "the law of V given the label counts, sampled at a cost free of n"
+# minutes = 25
 
 # %% [markdown]
 # ## Question 3: a billion points for the price of one (3 points, 25 minutes)
@@ -481,14 +396,10 @@ assert values[0] != values[2], (
 # does not depend on the counts, which may be zero and may be $10^{12}$. No approximation: `counts`
 # may be small as well.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def sample_V(law, n_features, counts, rng):
     """Return a draw of V, an array (n_features, len(counts)), given the counts of the labels."""
-    # BEGIN SOLUTION
     counts = np.asarray(counts)
     shape = (n_features, counts.size)
     if law == "gaussian":  # a sum of n_l independent N(0, I/d)
@@ -499,27 +410,15 @@ def sample_V(law, n_features, counts, rng):
     mu = (-1.0) ** np.arange(n_features) / math.sqrt(n_features)  # variant 2 of 3
     mu = np.eye(n_features)[0]  # variant 3 of 3
     return np.outer(mu, 2.0 * rng.binomial(counts, 0.5) - counts)  # all features share one sign
-    # END SOLUTION
 
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Derivation.* A signed Gaussian is a Gaussian, and $n_l$ of them add up to $N(0, (n_l/d) I)$. For
 # signs ρ the products ερ of one point are d independent signs again, so an entry of V is a sum of
 # $n_l$ signs over $\sqrt d$, and such a sum is $2\,\mathrm{Bin}(n_l, 1/2) - n_l$. For rank-one
 # features εζ is one sign, and the column is μ times one such sum.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 shapes and empty labels
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q3 shapes and empty labels" points=0.5 hidden=false
 for law in ("gaussian", "rademacher", "rank-one"):
     V = matrix(
         sample_V(law, 3, np.array([0, 1, 6, 2]), np.random.default_rng(5)), (3, 4), "sample_V"
@@ -530,12 +429,7 @@ for law in ("gaussian", "rademacher", "rank-one"):
     )
     assert V[:, 1].any(), f"{law}: one signed point is not zero."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 gaussian
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 gaussian" points=0.75 hidden=true
 rng = np.random.default_rng([TERM, 301])
 counts = np.array([0, 1, int(rng.integers(4, 9)), int(rng.integers(300, 600))])
 V = matrix(sample_V("gaussian", 3000, counts, rng), (3000, 4), "sample_V")
@@ -554,12 +448,7 @@ assert abs((scaled[:, 0] * scaled[:, 2]).mean()) < 0.1, (
     "gaussian: columns of different labels should be independent."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 rademacher
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 rademacher" points=0.75 hidden=true
 rng = np.random.default_rng([TERM, 302])
 counts = np.array([1, 2, int(rng.integers(4, 9)), int(rng.integers(300, 600))])
 sums = matrix(sample_V("rademacher", 3000, counts, rng), (3000, 4), "sample_V") * math.sqrt(3000)
@@ -582,12 +471,7 @@ assert np.all(abs((sums**4).mean(0) / counts**2 - 3 + 2 / counts) < 1.2), (
     "rademacher: right variance, but not the law of a sum of signs."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 rank-one
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 rank-one" points=0.5 hidden=true
 rng = np.random.default_rng([TERM, 303])
 d = int(rng.integers(3, 9))
 mu = np.ones(d) / math.sqrt(d)  # variant 1 of 3
@@ -612,12 +496,7 @@ for count in (2, 4, int(rng.integers(5, 12))):
         "rank-one: right variance, but not the law of a sum of signs."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 free of n
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 free of n" points=0.5 hidden=true
 rng = np.random.default_rng([TERM, 304])
 for law in ("gaussian", "rademacher", "rank-one"):
     V = matrix(sample_V(law, 4, np.full(2000, 10**12), rng), (4, 2000), "sample_V")
@@ -629,17 +508,10 @@ for law in ("gaussian", "rademacher", "rank-one"):
     assert not np.array_equal(*pair), f"{law}: two generators give one V: take it all from `rng`."
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q4
-# points: 3
-# goal: the constant of Theorem 3 is 1; rank-one features attain it in the limit, and how fast
-# minutes: 35
+# question = "q4"
+# points = 3
+# goal = "the constant of Theorem 3 is 1; rank-one features attain it in the limit, and how fast"
+# minutes = 35
 
 # %% [markdown]
 # ## Question 4: find the constant (3 points, 35 minutes)
@@ -664,39 +536,30 @@ for law in ("gaussian", "rademacher", "rank-one"):
 #
 # Look at $4L(1 - \text{limit\_share}(L))$ for growing L. What does it say about the constant?
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def exact_share(n, n_labels):
     """Return E|v|/sqrt(n) for the simple random walk of n steps in dimension n_labels."""
-    # BEGIN SOLUTION
     steps = np.vstack([np.eye(n_labels), -np.eye(n_labels)])
     walks = itertools.product(range(2 * n_labels), repeat=n)
     return float(
         np.mean([np.linalg.norm(steps[list(walk)].sum(0)) for walk in walks]) / math.sqrt(n)
     )
-    # END SOLUTION
 
 
 def limit_share(n_labels):
     """Return the limit of E|v|/sqrt(n) as n grows."""
-    # BEGIN SOLUTION
     # The steps have covariance I/L, so v/sqrt(n) tends to g/sqrt(L) with g standard normal in R^L.
     half = n_labels / 2
     return math.exp(math.lgamma(half + 0.5) - math.lgamma(half)) / math.sqrt(half)
-    # END SOLUTION
 
 
 def labels_needed(share):
     """Return the smallest number of labels whose limit is at least `share`."""
-    # BEGIN SOLUTION
     return next(n_labels for n_labels in itertools.count(1) if limit_share(n_labels) >= share)
-    # END SOLUTION
 
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Derivation.* A step has mean zero and covariance $I/L$, so $v/\sqrt n$ tends to $g/\sqrt L$ with
 # g standard normal in $\mathbb R^L$, and since $E|v|^2/n = 1$ is bounded the mean of the norm goes
 # along (uniform integrability). $E|g| = \sqrt2\,\Gamma((L+1)/2)/\Gamma(L/2)$. Numerically $4L(1 -
@@ -704,18 +567,7 @@ def labels_needed(share):
 # so no constant below 1 holds for all laws. (With n = 1 the share is exactly 1, and for every n it
 # tends to 1 as L grows.)
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 one label
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q4 one label" points=0.5 hidden=false
 # After two steps the walk is at -2, 0, 0 or 2; in the limit it is the warm-up with d = 1.
 assert np.isclose(number(exact_share(2, 1), "exact_share"), 1 / math.sqrt(2)), (
     "n = 2, L = 1: the mean distance is 1."
@@ -725,12 +577,7 @@ assert np.isclose(number(limit_share(1), "limit_share"), math.sqrt(2 / math.pi))
 )
 assert number(labels_needed(0.5), "labels_needed") == 1, "One label already has a limit above 0.5."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 exact share
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q4 exact share" points=0.75 hidden=true
 from leml_theory.rademacher import spectral_norms
 
 for n, L in ((1, 3), (4, 3), (5, 2), (7, 1), (3, 3 + TERM % 4)):
@@ -742,12 +589,7 @@ for n, L in ((1, 3), (4, 3), (5, 2), (7, 1), (3, 3 + TERM % 4)):
         "n = 1 you know the answer."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 limit
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q4 limit" points=1 hidden=true
 from leml_theory.predictions import chi_mean
 
 rng = np.random.default_rng([TERM, 402])
@@ -757,12 +599,7 @@ for L in (2, 3, 7, int(rng.integers(10, 100)), int(rng.integers(500, 1000))):
         "L it must be below 1 and the formula must not overflow."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 labels needed
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q4 labels needed" points=0.75 hidden=true
 from leml_theory.predictions import chi_mean
 
 rng = np.random.default_rng([TERM, 403])
@@ -778,12 +615,6 @@ for L in (2, 5, int(rng.integers(10, 40)), int(rng.integers(400, 900))):
             )
             assert follows, f"share {share:.7f}: fewer than {got:.0f} labels are enough."
 
-# %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
 # %% [markdown]
 # Your numbers for a few L, and what is measured at n = 1000 by the package:
 
@@ -795,11 +626,10 @@ for L in (1, 4, 16, 64):
     print(f"L = {L:2d}: measured {share:.4f} +- {error:.4f}, your limit: {limit_share(L)}")
 
 # %% [raw]
-# # BEGIN QUESTION
-# name: q5
-# points: 2
-# goal: a lower bound on E|V|^2, and how much any theorem could gain over Theorem 3
-# minutes: 25
+# question = "q5"
+# points = 2
+# goal = "a lower bound on E|V|^2, and how much any theorem could gain over Theorem 3"
+# minutes = 25
 
 # %% [markdown]
 # ## Question 5: how much could a better theorem gain? (2 points, 25 minutes)
@@ -815,28 +645,21 @@ for L in (1, 4, 16, 64):
 # rn\sqrt{E|V|_2^2}$, and `largest_gain(S, p)`: Theorem 3's $r\sqrt{\Sigma/n}$ divided by that
 # floor, the largest factor by which a bound on this root mean square could improve on it.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def rms_floor(S, p, n, radius):
     """Return a lower bound on radius/n times the root of E|V|_2^2, a float."""
-    # BEGIN SOLUTION
     top = np.linalg.eigvalsh(S)[-1]  # E|V^T u|^2 = n u^T S u
     column = np.max(p) * np.trace(S)  # E|V e_l|^2 = n p_l E|x|^2
     return float(radius * math.sqrt(max(top, column) / n))
-    # END SOLUTION
 
 
 def largest_gain(S, p):
     """Return Theorem 3 over the floor, a float of at least 1."""
-    # BEGIN SOLUTION
     return math.sqrt(np.trace(S)) / rms_floor(S, p, 1, 1.0)
-    # END SOLUTION
 
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Derivation.* The signs of different points are independent with mean zero, so cross terms
 # vanish: $E|V^Tu|^2 = \sum_i E\langle x_i, u\rangle^2 = n\,u^TSu$, largest at the top eigenvector,
 # and $E|Ve_l|^2 = \sum_i P(l_i = l)\,E|x_i|^2 = n p_l\Sigma$. Hence $E|V|_2^2 \ge
@@ -844,18 +667,7 @@ def largest_gain(S, p):
 # p_l)}$: the smaller of an effective rank and an effective number of labels. It does not depend on
 # n, on r or on the scale of x.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 isotropic features
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q5 isotropic features" points=0.5 hidden=false
 uniform = np.full(4, 0.25)
 assert np.isclose(number(largest_gain(np.eye(9) / 9, uniform), "largest_gain"), 2.0), (
     "Isotropic, d = 9, four uniform labels: a factor 2."
@@ -864,12 +676,7 @@ assert np.isclose(number(rms_floor(np.eye(9) / 9, uniform, 100, 3.0), "rms_floor
     "The floor there, n = 100, radius 3."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 floor
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q5 floor" points=1 hidden=true
 rng = np.random.default_rng([TERM, 501])
 for law, p in (
     (AnisotropicGaussian((3.0, 1.0, 0.5, 0.1)), UniformLabels(20).probabilities),
@@ -887,12 +694,7 @@ for law, p in (
     )
     assert got >= wanted * (1 - 1e-9), f"{story}: another choice of u or l gives a higher floor."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 gain
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q5 gain" points=0.5 hidden=true
 rng = np.random.default_rng([TERM, 502])
 d = int(rng.integers(20, 50))
 nonnegative = ((1 - 2 / math.pi) * np.eye(d) + 2 / math.pi * np.ones((d, d))) / d
@@ -913,12 +715,6 @@ for law, S, p in (
         f"and the floor.{hint}"
     )
 
-# %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
 # %% [markdown]
 # Features that cannot be negative (counts, frequencies) share one direction, the mean. See what
 # that does to the gain, for 64 features and 64 labels:
@@ -934,11 +730,10 @@ print(
 )
 
 # %% [raw]
-# # BEGIN QUESTION
-# name: q6
-# points: 3
-# goal: a figure of measured averages beside the bound, on a scale on which slopes are seen
-# minutes: 25
+# question = "q6"
+# points = 3
+# goal = "a figure of measured averages beside the bound, on a scale on which slopes are seen"
+# minutes = 25
 
 # %% [markdown]
 # ## Question 6: a figure (3 points, 25 minutes)
@@ -957,11 +752,8 @@ print(
 # tell the lines apart, for readers who print in black and white. With `ax=None` the function makes
 # its own Axes. Error bars are welcome; at 200 draws they are smaller than the markers.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def plot_promise(features, observation, n_values, radius, rng, ax=None):
     """Draw both measured averages and Theorem 3 against n and return the Axes."""
     if ax is None:
@@ -994,18 +786,7 @@ def plot_promise(features, observation, n_values, radius, rng, ax=None):
     return ax
 
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q6 three lines
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q6 three lines" points=0.5 hidden=false
 picture = describe_axes(
     plot_promise(IsotropicGaussian(5), UniformLabels(4), [10, 100], 1.0, np.random.default_rng(6))
 )
@@ -1016,12 +797,7 @@ for name in ("trace ball", "Frobenius ball", "Theorem 3"):
     )
 plt.close("all")
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q6 axes
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q6 axes" points=0.5 hidden=true
 picture = describe_axes(
     plot_promise(
         RankOne(3), UniformLabels(4), [16, 64, 256], 2.0, np.random.default_rng([TERM, 601])
@@ -1038,12 +814,7 @@ assert len(styles) >= 3, (
     "In black and white two of the lines look the same: give them other dashes or marks."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q6 the bound
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q6 the bound" points=1 hidden=true
 from leml_theory.bounds import Setting, theorem_3
 
 rng = np.random.default_rng([TERM, 602])
@@ -1062,12 +833,7 @@ for law in (IsotropicGaussian(7, normalised=False), AnisotropicGaussian((0.3, 0.
         "not the bound. Check how it depends on n, on the radius and on the size of the features."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q6 the averages
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q6 the averages" points=1 hidden=true
 rng = np.random.default_rng([TERM, 603])
 n_values = [2, 900, 10**6]
 size = int(rng.integers(8, 16))
@@ -1098,12 +864,6 @@ lines = [
 heights = [[line.y[0] for line in found if line.label == "trace ball"] for found in lines]
 assert heights[0] != heights[1], "Two generators give one line: measure with `rng`."
 
-# %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
 # %% [markdown]
 # Two worlds side by side. In which of them does Theorem 3 tell the trace ball from the Frobenius
 # ball? In which does nature?
@@ -1121,11 +881,10 @@ for ax, (name, law) in zip(axes, worlds, strict=True):
 plt.show()
 
 # %% [raw]
-# # BEGIN QUESTION
-# name: q7
-# points: 3
-# goal: from complexity to excess risk with high probability; from which n on it is not vacuous
-# minutes: 30
+# question = "q7"
+# points = 3
+# goal = "from complexity to excess risk with high probability; from which n on it is not vacuous"
+# minutes = 30
 
 # %% [markdown]
 # ## Question 7: when does the bound say anything? (3 points, 30 minutes)
@@ -1150,29 +909,22 @@ plt.show()
 # - `smallest_n(rate, lipschitz, loss_range, delta)`: the smallest n at which that bound is *below
 #   B*, when $R_n = \text{rate}/\sqrt n$. A bound of B or more is vacuous: nothing can be larger.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def risk_bound(complexity, n, lipschitz, loss_range, delta):
     """Return the bound that fails with probability at most delta, a float."""
-    # BEGIN SOLUTION
     moves = 2 * loss_range / n  # each of the two differences by B/n  # variant 1 of 2
     moves = loss_range / n  # variant 2 of 2
     return 2 * lipschitz * complexity + moves * math.sqrt(n * math.log(1 / delta) / 2)
-    # END SOLUTION
 
 
 def smallest_n(rate, lipschitz, loss_range, delta):
     """Return the smallest n at which the bound is below the range of the loss, an int."""
-    # BEGIN SOLUTION
     # Both terms are multiples of 1/sqrt(n): n has to be above the square of their sum over B.
     return math.floor((risk_bound(rate, 1, lipschitz, loss_range, delta) / loss_range) ** 2) + 1
-    # END SOLUTION
 
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Derivation.* One point has the weight 1/n
 # at Z and at $Z^*$ alike, so it moves F by c = 2B/n at most. <!-- 1 of 2 -->
 # at Z, so it moves F by c = B/n at most. <!-- 2 of 2 -->
@@ -1180,18 +932,7 @@ def smallest_n(rate, lipschitz, loss_range, delta):
 # \text{rate}/\sqrt n$ both terms are multiples of $1/\sqrt n$, and the bound is below B exactly
 # when $\sqrt n$ is above the bound at n = 1, divided by B.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 no complexity
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q7 no complexity" points=0.5 hidden=false
 # Without complexity the deviation term alone is left. With delta = exp(-2) its root is simple.
 wanted, first = 0.2, 5  # variant 1 of 2
 wanted, first = 0.1, 2  # variant 2 of 2
@@ -1202,12 +943,7 @@ assert number(smallest_n(0.0, 1.0, 1.0, math.exp(-2.1)), "smallest_n") == first,
     f"No complexity, delta = exp(-2.1): n = {first} is the first."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 the bound
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q7 the bound" points=1 hidden=true
 from leml_theory.bounds import BoundValue, RiskSetting, Setting, mcdiarmid_excess, mcdiarmid_gap
 
 mcdiarmid = mcdiarmid_excess  # variant 1 of 2
@@ -1225,12 +961,7 @@ for power in range(1, 5):
         f"{story}: true, but larger than what follows from the two facts."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 smallest n
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q7 smallest n" points=1 hidden=true
 from leml_theory.bounds import BoundValue, RiskSetting, Setting, mcdiarmid_excess, mcdiarmid_gap
 
 mcdiarmid = mcdiarmid_excess  # variant 1 of 2
@@ -1252,12 +983,7 @@ for _ in range(4):
     assert values[1] < B or follows, f"{story}: at your n the bound is still vacuous."
     assert values[0] >= B or follows, f"{story}: the bound says something earlier than at your n."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 the very first n
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q7 the very first n" points=0.5 hidden=true
 rng = np.random.default_rng([TERM, 703])
 for _ in range(5):
     rate, B, delta = rng.uniform(0.5, 3.0), rng.uniform(1.5, 4.0), rng.uniform(0.01, 0.2)
@@ -1268,12 +994,6 @@ for _ in range(5):
     assert own[0] >= B > own[1], (
         "Off by one or more: put your n, and your n minus 1, into your bound."
     )
-
-# %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
 
 # %% [markdown]
 # Back to isotropic Gaussian features with d = L = 64. A prediction $\langle z_l, x\rangle$ has the
@@ -1331,12 +1051,11 @@ print(
 )
 
 # %% [raw]
-# # BEGIN QUESTION
-# name: open
-# manual: true
-# points: 0
-# goal: what an upper bound does and does not say
-# minutes: 25
+# question = "open"
+# manual = true
+# points = 0
+# goal = "what an upper bound does and does not say"
+# minutes = 25
 
 # %% [markdown]
 # ## Open question: what was promised? (5 points on top, 25 minutes)
@@ -1352,10 +1071,7 @@ print(
 # one number of yours. Then: your next data set has 64 word counts as features. Which number would
 # you compute first, and what would it tell you?
 
-# %% [raw]
-# # BEGIN SOLUTION
-
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # 1. Wrong. Two equal upper bounds say nothing about the order of what they bound. For isotropic
 #    features, d = L = 64, the measured average of the trace ball is about a quarter of the
 #    Frobenius ball's ($\sqrt n R_n$ = 0.24 against 1.00 at r = 1), and the floor of Question 5
@@ -1386,9 +1102,3 @@ print(
 # the class of all laws is not tight for one law", said clearly; one for the effective rank
 # $\Sigma/\sigma_1$ of count data (or the top eigenvalue, or the mean direction) with what it
 # implies for the trace ball. Take one off when average, gap and excess risk are mixed up.
-
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # END QUESTION

@@ -1,12 +1,6 @@
 # %% [raw]
-# # ASSIGNMENT CONFIG
-# name: b_witnesses
-# init_cell: true
-# export_cell: false
-# course:
-#   title: Who attains it?
-#   hours: 3-4
-#   points: 20
+# title = "Who attains it?"
+# points = 20
 
 # %% [markdown]
 # # Who attains it?
@@ -143,11 +137,10 @@ plt.show()
 # follows.
 
 # %% [raw]
-# # BEGIN QUESTION
-# name: q1
-# points: 4
-# goal: the minimiser of the linear loss over each ball, its generalisation gap and its excess risk
-# minutes: 30
+# question = "q1"
+# points = 4
+# goal = "the minimiser of the linear loss over each ball, its generalisation gap and excess risk"
+# minutes = 30
 
 # %% [markdown]
 # ## Question 1: the minimiser, its gap and its excess (4 points, 30 minutes)
@@ -167,17 +160,14 @@ plt.show()
 # `Scenario(features, AllOnes(L), UniformLabels(L)).label_sums(n, rng)` draws $V$ in a time that
 # does not grow with $n$.
 
-# %% [raw]
-# # BEGIN SOLUTION
-
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Solution.* $\langle V,Z\rangle\le|V|_2|Z|_{tr}$, with equality for $Z=r\,u_1v_1^T$, the
 # leading singular vectors: the extreme points of the trace ball have rank one. And
 # $\langle V,Z\rangle\le|V|_F|Z|_F$, with equality for $Z=rV/|V|_F$. The smallest risk on the
 # ball follows from the same inequality with $M$ in the place of $V/n$.
 
 
-# %%
+# %% tags=["solution"]
 def empirical_minimiser(V, radius, ball):
     """Return a minimiser of -<V, Z> over the ball, shape (d, L).
 
@@ -187,12 +177,10 @@ def empirical_minimiser(V, radius, ball):
     radius : float
     ball : "trace" or "frobenius"
     """
-    # BEGIN SOLUTION
     if ball == "frobenius":
         return radius * V / np.linalg.norm(V)
     left, _, right = np.linalg.svd(V, full_matrices=False)
     return radius * np.outer(left[:, 0], right[0])
-    # END SOLUTION
 
 
 def gap_and_excess(Z, V, n, M, radius, ball):
@@ -210,15 +198,12 @@ def gap_and_excess(Z, V, n, M, radius, ball):
     radius : float
     ball : "trace" or "frobenius"
     """
-    # BEGIN SOLUTION
     risk, training = -np.sum(M * Z), -np.sum(V * Z) / n
     dual_norm = np.linalg.norm(M, 2 if ball == "trace" else "fro")
     return float(risk - training), float(risk + radius * dual_norm)
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 rng = np.random.default_rng(1)
 n, d, L = 10_000, 64, 64
 for features in (RankOne(d), RademacherVectors(d)):
@@ -232,38 +217,21 @@ for features in (RankOne(d), RademacherVectors(d)):
         gap, excess = np.mean(pairs, axis=0)
         name = f"{type(features).__name__:18} {ball:10}"
         print(f"{name} gap {gap * n**0.5:.3f}/sqrt(n), excess {excess:.3f}")
-# END SOLUTION
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # Claim 7: rank-one features make $V$ a matrix of rank one, both norms agree, and both gaps are
 # Theorem 3's $1/\sqrt n$. Claim 8: with isotropic features the Frobenius ball still has
 # $1/\sqrt n$, the trace ball about $2/\sqrt{nL}=0.25/\sqrt n$. In all four the excess risk is zero:
 # Appendix C bounds gaps from below, not excess risks.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 a matrix you can check by hand
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q1 a matrix you can check by hand" points=0.5 hidden=false
 V = np.array([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]])
 for ball, best in (("trace", 4.0), ("frobenius", 5.0)):
     Z = np.asarray(empirical_minimiser(V, 1.0, ball))
     assert Z.shape == V.shape, "The minimiser should have the shape of V, (d, L)."
     assert np.isclose(np.sum(V * Z), best), f"<V, Z> is not the largest value over the {ball} ball."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 minimiser over the trace ball
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 minimiser over the trace ball" points=0.75 hidden=true
 from leml_solver import TraceBall
 
 rng = np.random.default_rng([TERM, 11])
@@ -279,12 +247,7 @@ for shape, radius in (((5, 9), 2.5), (tuple(rng.integers(2, 12, size=2)), 0.3), 
         "norm does better."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 minimiser over the Frobenius ball
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 minimiser over the Frobenius ball" points=0.75 hidden=true
 from leml_solver import FrobeniusBall
 
 rng = np.random.default_rng([TERM, 12])
@@ -297,12 +260,7 @@ for shape, radius in (((4, 7), 2.5), (tuple(rng.integers(2, 12, size=2)), 0.3)):
         "radius?"
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 worlds without a signal
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 worlds without a signal" points=0.5 hidden=true
 from leml_solver import FrobeniusBall, Linear, TraceBall
 from leml_theory.risk import minimum_risk
 
@@ -323,12 +281,7 @@ for features in (RankOne(6), RademacherVectors(6)):
             "Where M = 0 no Z is better than any other. What can a learner lose there?"
         )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 gap with a signal
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 gap with a signal" points=0.75 hidden=true
 from leml_solver import FrobeniusBall, Linear, TraceBall
 from leml_theory.risk import cross_moments, population_risk
 from simulations import LinearLabels, independent_coefficients
@@ -349,12 +302,7 @@ for name, ball in (("trace", TraceBall(radius)), ("frobenius", FrobeniusBall(rad
         "which on the population, and which is subtracted?"
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 excess with a signal
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 excess with a signal" points=0.75 hidden=true
 from leml_solver import FrobeniusBall, Linear, TraceBall
 from leml_theory.risk import cross_moments, minimum_risk, population_risk
 from simulations import LinearLabels, independent_coefficients
@@ -375,17 +323,10 @@ for name, ball in (("trace", TraceBall(radius)), ("frobenius", FrobeniusBall(rad
     )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q2
-# points: 3
-# goal: a derivation, Lemma 2 for any label law (variance, Chebyshev, the factor 1 - 1/(4L))
-# minutes: 35
+# question = "q2"
+# points = 3
+# goal = "a derivation, Lemma 2 for any label law (variance, Chebyshev, the factor 1 - 1/(4L))"
+# minutes = 35
 
 # %% [markdown]
 # ## Question 2: how nearly is Theorem 3 attained? (3 points, 35 minutes)
@@ -409,10 +350,7 @@ for name, ball in (("trace", TraceBall(radius)), ("frobenius", FrobeniusBall(rad
 # marked with the right variance, whatever yours is. Check yourself by simulation before you believe
 # a formula.
 
-# %% [raw]
-# # BEGIN SOLUTION
-
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Solution.* $E W=0$, since $\zeta_i\zeta_j$ is a fair sign for $i\ne j$. In $E W^2$ the terms
 # $(i,j)$ and $(k,m)$ have a mean other than zero only if $\{i,j\}=\{k,m\}$, which happens in two
 # orders: $\mathrm{Var}|v|^2=2n(n-1)P(l_1=l_2)=2n(n-1)\sum_lp_l^2$. Chebyshev, for a share $a$ of
@@ -422,7 +360,7 @@ for name, ball in (("trace", TraceBall(radius)), ("frobenius", FrobeniusBall(rad
 # every $L$; Chebyshev gives it from $8(n-1)/(nL)\le1/4$ on, so for $L\ge32$.
 
 
-# %%
+# %% tags=["solution"]
 def rank_one_moments(n, p):
     """Return (mean, variance) of |v|^2.
 
@@ -433,30 +371,23 @@ def rank_one_moments(n, p):
     p : sequence of L floats
         Probability of each label; they sum to one.
     """
-    # BEGIN SOLUTION
     return n, 2 * n * (n - 1) * sum(share**2 for share in p)
-    # END SOLUTION
 
 
 def chebyshev_chance(n, variance):
     """Return a lower bound on the probability asked for, from the variance of |v|^2."""
-    # BEGIN SOLUTION
     fall = n / 2  # variant 1 of 3
     fall = 3 * n / 4  # variant 2 of 3
     fall = n / 3  # variant 3 of 3
     return max(0.0, 1 - variance / fall**2)
-    # END SOLUTION
 
 
 def attained_share(n, variance):
     """Return E|v|/sqrt(n) by the expansion of the root, from the variance of |v|^2."""
-    # BEGIN SOLUTION
     return 1 - variance / (8 * n**2)
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 rng = np.random.default_rng(2)
 for name, law in (
     ("4 equal", zipf(4, 0.0)),
@@ -471,32 +402,15 @@ for name, law in (
         f"chance at least {chebyshev_chance(500, variance):.3f}   "
         f"ratio {np.sqrt(square / 500).mean():.4f} ({attained_share(500, variance):.4f})"
     )
-# END SOLUTION
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 two points and two equal labels
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q2 two points and two equal labels" points=0.5 hidden=false
 mean, variance = rank_one_moments(2, [0.5, 0.5])
 # |v|^2 is 0 or 4 with probability 1/4 each, else 2.
 assert np.isclose(mean, 2.0), "The mean of |v|^2 is wrong for two points: list the cases."
 assert np.isclose(variance, 2.0), "The variance of |v|^2 is wrong for two points: list the cases."
 assert np.isclose(attained_share(2, 2.0), 0.9375), "Two points: put E t^2 = 1/2 into the expansion."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 variance for uneven labels
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q2 variance for uneven labels" points=1 hidden=true
 from itertools import product
 
 rng = np.random.default_rng([TERM, 21])
@@ -520,12 +434,7 @@ for n in (1, 3, 4 + TERM % 2):
         "how likely do two points share a label, and what does n = 1 give?"
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 chance by Chebyshev
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q2 chance by Chebyshev" points=0.75 hidden=true
 from itertools import product
 
 rng = np.random.default_rng([TERM, 22])
@@ -559,12 +468,7 @@ assert chebyshev_chance(50, 2450.0) == 0, (
     "With two labels Chebyshev's inequality says nothing; a probability is never negative."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 how nearly Theorem 3 is attained
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q2 how nearly Theorem 3 is attained" points=0.75 hidden=true
 from leml_theory.predictions import frobenius_norm
 
 rng = np.random.default_rng([TERM, 23])
@@ -577,17 +481,10 @@ for n, L in ((5, 3), (60, 12), (10**6, 40)):
     )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q3
-# points: 3
-# goal: the planted signal, a world in which the Frobenius ball pays in excess risk
-# minutes: 35
+# question = "q3"
+# points = 3
+# goal = "the planted signal, a world in which the Frobenius ball pays in excess risk"
+# minutes = 35
 
 # %% [markdown]
 # ## Question 3: a world that does cost excess risk (3 points, 35 minutes)
@@ -619,10 +516,7 @@ for n, L in ((5, 3), (60, 12), (10**6, 40)):
 #
 # Then compare the two balls at the strength that is worst for the Frobenius ball.
 
-# %% [raw]
-# # BEGIN SOLUTION
-
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Solution.* $|V/n|_F^2\approx\theta^2+1/n$ and $\langle M,V/n\rangle\approx\theta^2$, so
 # for radius 1 $\langle M,\hat Z\rangle\approx\theta^2/\sqrt{\theta^2+1/n}$ and the excess is
 # $\theta\,(1-\theta/\sqrt{\theta^2+1/n})$. With $u=\theta\sqrt n$ it is
@@ -631,7 +525,7 @@ for n, L in ((5, 3), (60, 12), (10**6, 40)):
 # $g^{5/2}/\sqrt n=0.3003/\sqrt n$ with $g=(\sqrt5-1)/2$. Every excess grows with the radius.
 
 
-# %%
+# %% tags=["solution"]
 def frobenius_excess(theta, n):
     """Return the excess risk of the Frobenius-ball minimiser, for many entries.
 
@@ -642,20 +536,16 @@ def frobenius_excess(theta, n):
     n : int
         Points.
     """
-    # BEGIN SOLUTION
     radius = 1.0  # variant 1 of 3
     radius = 2.0  # variant 2 of 3
     radius = 0.5  # variant 3 of 3
     return radius * theta * (1 - theta / math.sqrt(theta**2 + 1 / n))
-    # END SOLUTION
 
 
 def worst_signal(n):
     """Return (theta, excess) where `frobenius_excess` is largest."""
-    # BEGIN SOLUTION
     theta = math.sqrt((math.sqrt(5) - 1) / 2 / n)
     return theta, frobenius_excess(theta, n)
-    # END SOLUTION
 
 
 def measured_excess(n, d, L, rho, ball, draws, rng):
@@ -672,7 +562,6 @@ def measured_excess(n, d, L, rho, ball, draws, rng):
         Independent samples of n points.
     rng : numpy Generator
     """
-    # BEGIN SOLUTION
     world = Scenario(RademacherVectors(d), Planted(L, rho), UniformLabels(L))
     radius = 1.0  # variant 1 of 3
     radius = 2.0  # variant 2 of 3
@@ -689,11 +578,9 @@ def measured_excess(n, d, L, rho, ball, draws, rng):
             Z = V / np.linalg.norm(V)
         found[i] = radius * (np.linalg.norm(M) - np.sum(M * Z))  # M has rank one: norms agree
     return float(found.mean()), float(found.std(ddof=1) / math.sqrt(draws))
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 n = 100_000
 theta, worst = worst_signal(n)
 print(f"worst strength {theta * n**0.5:.4f}/sqrt(n), excess {worst * n**0.5:.4f}/sqrt(n)")
@@ -704,24 +591,12 @@ for size in (8, 16, 32, 64):
     ]
     text = "   ".join(f"{mean * n**0.5:.4f} +- {error * n**0.5:.4f}" for mean, error in pair)
     print(f"d = L = {size:2}   Frobenius, trace, times sqrt(n):   {text}")
-# END SOLUTION
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # The Frobenius ball pays $0.3003$ times the radius over $\sqrt n$ whatever $d=L$ is. The trace ball
 # pays less and less: its own worst signal is weaker, and costs it about $1/\sqrt{nL}$.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 no signal, nothing lost
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q3 no signal, nothing lost" points=0.5 hidden=false
 assert np.isclose(frobenius_excess(0.0, 100), 0.0), "Without a signal no Z is better than another."
 radius = 1.0  # variant 1 of 3
 radius = 2.0  # variant 2 of 3
@@ -733,12 +608,7 @@ assert frobenius_excess(0.1, 10_000) < frobenius_excess(0.1, 100), (
     "More points should cost less, at the same signal."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 formula
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 formula" points=0.5 hidden=true
 from leml_theory.predictions import planted_frobenius_excess
 
 radius = 1.0  # variant 1 of 3
@@ -754,12 +624,7 @@ for n in (50, 4000, 10**7):
         "noise?"
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 worst signal
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 worst signal" points=0.5 hidden=true
 from leml_theory.predictions import planted_frobenius_excess, worst_frobenius_excess
 
 radius = 1.0  # variant 1 of 3
@@ -781,12 +646,7 @@ for n in (4, 30 + TERM % 7, 10**8):
         "Your strength is not where the excess is largest: does it change with n as it should?"
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 measured, Frobenius ball
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 measured, Frobenius ball" points=0.75 hidden=true
 from leml_solver import FrobeniusBall, Linear
 from leml_theory.risk import minimum_risk, population_risk
 
@@ -812,12 +672,7 @@ for n, rho in ((int(rng.integers(30, 60)), 0.5), (3000, 0.2)):
         "The second number is not the standard error of a mean of `draws` samples."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 measured, trace ball
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 measured, trace ball" points=0.75 hidden=true
 from leml_solver import Linear, TraceBall
 from leml_theory.risk import minimum_risk, population_risk
 
@@ -839,17 +694,10 @@ assert np.isclose(mean, risks.mean(), rtol=1e-6), (
 )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q4
-# points: 3
-# goal: local slopes with standard errors; where the average stops falling with L
-# minutes: 30
+# question = "q4"
+# points = 3
+# goal = "local slopes with standard errors; where the average stops falling with L"
+# minutes = 30
 
 # %% [markdown]
 # ## Question 4: does the advantage last? (3 points, 30 minutes)
@@ -873,11 +721,8 @@ assert np.isclose(mean, risks.mean(), rtol=1e-6), (
 # `rademacher_averages(features, observation, n, draws=50, rng=rng)["trace"]` returns an estimate
 # with `.value` and `.stderr`; its cost does not depend on `n`, so take $n=10^6$.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def local_slopes(x, values, errors):
     """Return (slopes, standard errors) between neighbours in log-log scale, two lists.
 
@@ -886,14 +731,12 @@ def local_slopes(x, values, errors):
     x, values, errors : sequences of k positive floats
         Increasing x, means, and their standard errors.
     """
-    # BEGIN SOLUTION
     steps = np.diff(np.log(x))
     relative = np.square(np.divide(errors, values))
     return (
         (np.diff(np.log(values)) / steps).tolist(),
         (np.sqrt(relative[1:] + relative[:-1]) / steps).tolist(),
     )
-    # END SOLUTION
 
 
 def half_slope(x, values):
@@ -904,7 +747,6 @@ def half_slope(x, values):
     x, values : sequences of k positive floats
         Increasing x, and means.
     """
-    # BEGIN SOLUTION
     log_x = np.log(x)
     slopes = np.diff(np.log(values)) / np.diff(log_x)
     middles = (log_x[1:] + log_x[:-1]) / 2
@@ -913,11 +755,9 @@ def half_slope(x, values):
         return None
     pair = slice(above[0] - 1, above[0] + 1)
     return float(np.exp(np.interp(-0.25, slopes[pair], middles[pair])))
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 labels, n = [2, 8, 32, 128, 512, 2048], 10**6
 rng = np.random.default_rng(4)
 measured = {}
@@ -931,37 +771,20 @@ for d in (32, 64, 128, 256):
     slopes, errors = local_slopes(labels, measured[d], [draw.stderr for draw in draws])
     row = "  ".join(f"{s:.2f}±{e:.3f}" for s, e in zip(slopes, errors, strict=True))
     print(f"d = {d:3}: half slope at {half_slope(labels, measured[d]):5.0f}  {row}")
-# END SOLUTION
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # The slope does not stay near $-1/2$: it climbs towards 0, many standard errors at a time, and
 # passes $-1/4$ at an $L$ that grows with $d$, somewhat below $d$ itself. Theorem 4's factor
 # $1/\sqrt L$ is used up when $L$ reaches $d$.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 a power law
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q4 a power law" points=0.5 hidden=false
 x = [1.0, 10.0, 1000.0]
 slopes, errors = local_slopes(x, [t**-0.7 for t in x], [0.01 * t**-0.7 for t in x])
 assert np.allclose(slopes, -0.7), "A power law has one slope, its exponent, on any grid."
 assert len(errors) == 2, "Three points have two slopes between them."
 assert errors[1] < errors[0], "Points farther apart should fix the slope better."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 slopes
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q4 slopes" points=0.75 hidden=true
 from leml_theory.sweep import rates
 
 rng = np.random.default_rng([TERM, 41])
@@ -973,12 +796,7 @@ assert np.allclose(found, expected, rtol=1e-9), (
     "The slopes are not those between neighbours with both axes logarithmic."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 standard errors
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q4 standard errors" points=0.75 hidden=true
 from leml_theory.sweep import rates
 
 rng = np.random.default_rng([TERM, 42])
@@ -991,12 +809,7 @@ assert np.allclose(found, expected, rtol=1e-9), (
     "what are they divided by?"
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 half slope
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q4 half slope" points=1 hidden=true
 from itertools import pairwise
 
 from leml_theory.predictions import spectral_norm
@@ -1025,17 +838,10 @@ for exponent in (-0.1, -0.4):
     )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q5
-# points: 3
-# goal: the hidden assumption of Theorem 4 as a function, and a right-hand side without it
-# minutes: 30
+# question = "q5"
+# points = 3
+# goal = "the hidden assumption of Theorem 4 as a function, and a right-hand side without it"
+# minutes = 30
 
 # %% [markdown]
 # ## Question 5: what Theorem 4 does not say (3 points, 30 minutes)
@@ -1053,10 +859,7 @@ for exponent in (-0.1, -0.4):
 # labels, $V$ has nearly independent entries of variance $n/(dL)$; how do its rows and its columns
 # bound the spectral norm from below?
 
-# %% [raw]
-# # BEGIN SOLUTION
-
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Solution.* The hidden condition is $L\le d$. The $d$ rows of $V$ have length about $\sqrt{n/d}$
 # and its $L$ columns $\sqrt{n/L}$; a spectral norm is at least the longest row and the longest
 # column. For a Gaussian matrix the sum of the two is an upper bound (Chevet's inequality), so that
@@ -1066,12 +869,10 @@ for exponent in (-0.1, -0.4):
 # slope.)
 
 
-# %%
+# %% tags=["solution"]
 def theorem_4_applies(n, d, L):
     """Return whether the proof of Theorem 4 covers n points, d features and L labels."""
-    # BEGIN SOLUTION
     return bool(n > L**2 * math.log(L**2 / 2) / 2 and d >= L)
-    # END SOLUTION
 
 
 def corrected_rate(n, d, L, radius):
@@ -1084,13 +885,10 @@ def corrected_rate(n, d, L, radius):
     radius : float
         Of the trace ball.
     """
-    # BEGIN SOLUTION
     return radius * (1 / math.sqrt(n * L) + 1 / math.sqrt(n * d))
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 for d in (16, 128):
     for L in (4, 64, 1024):
         draw = rademacher_averages(
@@ -1101,20 +899,8 @@ for d in (16, 128):
             f"average/corrected {draw.value / corrected_rate(10**7, d, L, 1.0):.2f}, "
             f"Theorem 4 applies: {theorem_4_applies(10**7, d, L)}"
         )
-# END SOLUTION
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 the case of the paper
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q5 the case of the paper" points=0.5 hidden=false
 assert theorem_4_applies(10**6, 64, 64), (
     "With d = L = 64 and a million points the proof goes through."
 )
@@ -1123,12 +909,7 @@ assert np.isclose(corrected_rate(4000, 30, 20, 1.0), corrected_rate(1000, 30, 20
     "Four times the points and half the radius should give a quarter."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 where Theorem 4 applies
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q5 where Theorem 4 applies" points=0.75 hidden=true
 from leml_theory.bounds import Setting, paper_route
 
 rng = np.random.default_rng([TERM, 51])
@@ -1144,12 +925,7 @@ for trial in range(12):
             "look at the half slopes of several d again."
         )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 corrected rate, labels up to d
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q5 corrected rate, labels up to d" points=0.75 hidden=true
 rng = np.random.default_rng([TERM, 52])
 for d, L in ((96, 96), (256, 4), (200, 50), (2, 2)):
     n, radius = 100 * L * int(rng.integers(1, 9)), float(rng.uniform(0.5, 3.0))
@@ -1163,12 +939,7 @@ for d, L in ((96, 96), (256, 4), (200, 50), (2, 2)):
         "radius."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 corrected rate, many labels
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q5 corrected rate, many labels" points=1 hidden=true
 from leml_theory.predictions import spectral_norm
 
 rng = np.random.default_rng([TERM, 53])
@@ -1182,17 +953,10 @@ for d, L in ((1, 300), (8, 2000), (50, 10_000), (40, 100)):
     )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q6
-# points: 2
-# goal: a figure of the transition that draws the bound only where it holds
-# minutes: 25
+# question = "q6"
+# points = 2
+# goal = "a figure of the transition that draws the bound only where it holds"
+# minutes = 25
 
 # %% [markdown]
 # ## Question 6: a picture that does not lie (2 points, 25 minutes)
@@ -1212,11 +976,8 @@ for d, L in ((1, 300), (8, 2000), (50, 10_000), (40, 100)):
 # other and from the bound, for readers who print in black and white. Call it with measurements of
 # your own.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def transition_figure(curves, n):
     """Draw the averages and, where it applies, Theorem 4 against L; return the Axes.
 
@@ -1227,7 +988,6 @@ def transition_figure(curves, n):
     n : int
         Points.
     """
-    # BEGIN SOLUTION
     _, ax = plt.subplots(figsize=(7.2, 4.8))
     shades = plt.get_cmap("viridis")(np.linspace(0.0, 0.7, len(curves)))
     for (d, curve), shade, marker in zip(curves.items(), shades, "os^Dv<>p*hXd", strict=False):
@@ -1268,11 +1028,9 @@ def transition_figure(curves, n):
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="0.92")
     return ax
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 rng = np.random.default_rng(6)
 n, curves = 10**8, {}
 for d in (8, 32, 128):
@@ -1287,20 +1045,8 @@ for d in (8, 32, 128):
     curves[d] = {"labels": labels, "average": average, "applies": applies}
 ax = transition_figure(curves, n)
 plt.show()
-# END SOLUTION
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q6 axes and names
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q6 axes and names" points=0.5 hidden=false
 curve = {"labels": [2, 4, 8], "average": [0.1, 0.08, 0.07], "applies": [True, True, False]}
 picture = describe_axes(transition_figure({40: curve}, 100))
 plt.close("all")
@@ -1313,12 +1059,7 @@ names = [line.label for line in picture.lines]
 for name in ("d = 40", "Theorem 4, d = 40"):
     assert name in names, f"No line is labelled '{name}'."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q6 measured lines
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q6 measured lines" points=0.75 hidden=true
 rng = np.random.default_rng([TERM, 61])
 n, curves = int(rng.integers(1000, 5000)), {}
 for d in (5, int(rng.integers(8, 20))):
@@ -1342,12 +1083,7 @@ assert len(set(styles)) == 3, (
     "In black and white two of the lines look the same: give them other dashes or markers."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q6 Theorem 4 only where it applies
-points: 0.75
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q6 Theorem 4 only where it applies" points=0.75 hidden=true
 labels, n = [2, 4, 8, 16, 32], 900 + TERM % 50
 masks = {4: [True, True, False, False, False], 64: [True, True, True, False, False], 1: [False] * 5}
 curves = {
@@ -1376,17 +1112,10 @@ for d, mask in masks.items():
         )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q7
-# points: 2
-# goal: Theorem 6, a label that is seen too often takes the advantage away
-# minutes: 30
+# question = "q7"
+# points = 2
+# goal = "Theorem 6, a label that is seen too often takes the advantage away"
+# minutes = 30
 
 # %% [markdown]
 # ## Question 7: one label too popular (2 points, 30 minutes)
@@ -1407,17 +1136,14 @@ for d, mask in masks.items():
 # Try `heavy_label(L, share)`, the law in which one label has the given share and the others are
 # equal, and `zipf(L, exponent)`.
 
-# %% [raw]
-# # BEGIN SOLUTION
-
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Solution.* Column $l$ of $V$ has length about $\sqrt{np_l}$, so that the longest column is that
 # of the most frequent label: $1/L$ gives way to $P=\max_lp_l$. The rows keep their length
 # $\sqrt{n/d}$. With $P$ of order one the average is Theorem 3's up to a constant, however many
 # labels there are.
 
 
-# %%
+# %% tags=["solution"]
 def share_of_theorem_3(features, p, n, draws, rng):
     """Return (ratio, standard error) of the trace ball's average over Theorem 3's bound.
 
@@ -1430,13 +1156,11 @@ def share_of_theorem_3(features, p, n, draws, rng):
         Points; independent matrices V.
     rng : numpy Generator
     """
-    # BEGIN SOLUTION
     average = rademacher_averages(features, WeightedLabels(tuple(p)), n, draws=draws, rng=rng)[
         "trace"
     ]
     bound = math.sqrt(features.moments.second_moment / n)
     return average.value / bound, average.stderr / bound
-    # END SOLUTION
 
 
 def uneven_rate(n, d, p, radius):
@@ -1451,13 +1175,10 @@ def uneven_rate(n, d, p, radius):
     radius : float
         Of the trace ball.
     """
-    # BEGIN SOLUTION
     return radius * (math.sqrt(max(p) / n) + 1 / math.sqrt(n * d))
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 rng = np.random.default_rng(7)
 d, L, n = 128, 128, 10**7
 laws = {f"one label {share:4.0%}": heavy_label(L, share) for share in (0.01, 0.05, 0.2, 0.8)}
@@ -1468,20 +1189,8 @@ for name, law in laws.items():
         f"{name:15} P = {max(law):.3f}: {ratio:.3f} +- {error:.3f} of Theorem 3 "
         f"(sqrt(P) = {max(law) ** 0.5:.3f})"
     )
-# END SOLUTION
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 one label
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q7 one label" points=0.5 hidden=false
 ratio, error = share_of_theorem_3(IsotropicGaussian(1), (1.0,), 50, 2000, np.random.default_rng(70))
 # V is normal with variance n, so E|V| = sqrt(2 n/pi). Five standard errors.
 assert abs(ratio - math.sqrt(2 / math.pi)) < 5 * 0.603 / math.sqrt(2000), (
@@ -1491,12 +1200,7 @@ assert np.isclose(
     uneven_rate(4000, 30, [0.5, 0.5], 1.0), uneven_rate(1000, 30, [0.5, 0.5], 2.0) / 4
 ), "Four times the points and half the radius should give a quarter."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 measured share
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q7 measured share" points=0.5 hidden=true
 rng = np.random.default_rng([TERM, 71])
 worlds = (
     (IsotropicGaussian(int(rng.integers(10, 30)), normalised=False), heavy_label(15, 0.4)),
@@ -1530,12 +1234,7 @@ assert not np.array_equal(pair[0], pair[1]), (
     "Two generators give one answer: is the randomness taken from rng?"
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 rate for uneven labels
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q7 rate for uneven labels" points=1 hidden=true
 from leml_theory.predictions import spectral_norm
 
 rng = np.random.default_rng([TERM, 75])
@@ -1556,18 +1255,11 @@ for d, law in worlds:
     )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: open
-# manual: true
-# points: 0
-# goal: what a missing condition protects, a proof or learning itself
-# minutes: 25
+# question = "open"
+# manual = true
+# points = 0
+# goal = "what a missing condition protects, a proof or learning itself"
+# minutes = 25
 
 # %% [markdown]
 # ## Open question: what may one write? (5 points on top, 25 minutes)
@@ -1583,10 +1275,7 @@ for d, law in worlds:
 # radius $\sqrt L$, the loss clipped to $[-1,1]$, signal $\mu=\sqrt{L/n}$; (iii) list what you would
 # look at in a data set before you quote Theorem 4 for it.
 
-# %% [raw]
-# # BEGIN SOLUTION
-
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *An answer.* (i) Appendix C.2 bounds the generalisation gap; in its world every $Z$ has risk zero
 # and the excess is 0 (Question 1). The sentence can be rescued by the planted world, where the
 # Frobenius ball pays $0.3003/\sqrt n$ in excess risk (Question 3). The rate $1/\sqrt{nL}$ needs
@@ -1613,9 +1302,3 @@ for d, law in worlds:
 # "learning itself", with $n/L$ points per label (1); the comparison with what the theorem would say
 # at that radius (1). (iii) 1: three relevant items with their reasons. An answer that calls the gap
 # "excess" anywhere gets at most 3.
-
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # END QUESTION

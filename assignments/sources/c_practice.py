@@ -1,12 +1,6 @@
 # %% [raw]
-# # ASSIGNMENT CONFIG
-# name: c_practice
-# init_cell: true
-# export_cell: false
-# course:
-#   title: Does it matter in practice?
-#   hours: 3-4
-#   points: 20
+# title = "Does it matter in practice?"
+# points = 20
 
 # %% [markdown]
 # # Does it matter in practice?
@@ -159,11 +153,10 @@ for radius in (0.5, 2.0, 4.0):
 # near one.
 
 # %% [raw]
-# # BEGIN QUESTION
-# name: q1
-# points: 3
-# goal: weak duality with missing labels; a lower bound from residuals, and its best multiple
-# minutes: 30
+# question = "q1"
+# points = 3
+# goal = "weak duality with missing labels; a lower bound from residuals, and its best multiple"
+# minutes = 30
 
 # %% [markdown]
 # ## Question 1: prove that nobody can do better (3 points, 30 minutes)
@@ -182,11 +175,8 @@ for radius in (0.5, 2.0, 4.0):
 # 2. A bad $R$ can be improved by its length alone. Write `best_multiple`: the $t \ge 0$ for which
 #    $tR$ gives the largest bound, and that bound. It is a parabola in $t$, so no search is needed.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def lower_bound(X, Y, R, radius):
     """Return a number that no Z of the ball gets below.
 
@@ -201,28 +191,23 @@ def lower_bound(X, Y, R, radius):
     -------
     float, on the scale of the objective (a sum, squared loss with its half)
     """
-    # BEGIN SOLUTION
     seen = ~np.isnan(Y)
     rho, y = np.where(seen, R, 0.0), np.where(seen, Y, 0.0)
     norm = np.linalg.norm(X.T @ rho, 2)  # dual to the trace norm  # variant 1 of 2
     norm = np.linalg.norm(X.T @ rho)  # the Frobenius norm is its own dual  # variant 2 of 2
     return float(np.sum(rho * y - 0.5 * rho**2) - radius * norm)
-    # END SOLUTION
 
 
 def best_multiple(X, Y, R, radius):
     """Return (t, bound): the best multiple t >= 0 of R, and the lower bound of t R."""
-    # BEGIN SOLUTION
     seen = ~np.isnan(Y)
     rho, square = np.where(seen, R, 0.0), np.sum(R[seen] ** 2)
     slope = lower_bound(X, Y, rho, radius) + 0.5 * square  # t a - t^2 b/2 at t = 1, and b/2
     t = max(0.0, float(slope / square))
     return t, lower_bound(X, Y, t * rho, radius)
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 def show_q1():
     """Print what the answer finds."""
     ball = TraceBall(2.0)  # variant 1 of 2
@@ -236,9 +221,8 @@ def show_q1():
 
 
 show_q1()
-# END SOLUTION
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Derivation.* $\sum_\Omega \rho f = \langle X^T R_\Omega, Z\rangle \le r\,|X^T R_\Omega|_*$, with
 # the dual norm: the spectral norm for the trace ball, the Frobenius norm for the Frobenius ball.
 # $R_\Omega$, which is zero outside $\Omega$, makes the missing labels drop out. So
@@ -247,18 +231,7 @@ show_q1()
 # $b = \sum_\Omega \rho^2$: best at $t = \max(0, a)/b$, where it is $\max(0, a)^2/(2b)$. At the
 # minimiser $\rho = y - f$ is the right answer and $t = 1$.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 one entry
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q1 one entry" points=0.5 hidden=false
 one = np.ones((1, 1))
 got = lower_bound(one, 3 * one, 1.5 * one, 1.0)
 assert np.isclose(got, 1.875), (
@@ -268,12 +241,7 @@ assert np.isclose(best_multiple(one, 3 * one, one, 1.0)[1], 2.0), (
     "With one entry the best multiple reaches the minimum, (3 - 1)^2 / 2."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 missing labels
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 missing labels" points=1 hidden=true
 Ball = TraceBall  # variant 1 of 2
 Ball = FrobeniusBall  # variant 2 of 2
 for seed, missing, radius in ((101, 0.0, 1.0), (102, 0.6, 1.5), (103, 0.7, 0.4)):
@@ -298,12 +266,7 @@ for seed, missing, radius in ((101, 0.0, 1.0), (102, 0.6, 1.5), (103, 0.7, 0.4))
         "A bound, but not the one of the derivation: check the half, the dual norm, sum or mean."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 tight at the minimiser
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 tight at the minimiser" points=0.5 hidden=true
 Ball = TraceBall  # variant 1 of 2
 Ball = FrobeniusBall  # variant 2 of 2
 for seed, radius in ((111, 0.3), (112, 2.0)):
@@ -316,12 +279,7 @@ for seed, radius in ((111, 0.3), (112, 2.0)):
         "At the residuals of the minimiser the bound should meet the objective, and does not."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q1 best multiple
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q1 best multiple" points=1 hidden=true
 Ball = TraceBall  # variant 1 of 2
 Ball = FrobeniusBall  # variant 2 of 2
 for seed, missing, factor in ((121, 0.5, 0.6), (122, 0.3, 1.7), (123, 0.6, 4.0)):
@@ -343,17 +301,10 @@ for seed, missing, factor in ((121, 0.5, 0.6), (122, 0.3, 1.7), (123, 0.6, 4.0))
     assert (t, bound) == (0, 0), "For a hopeless R the best multiple is not below zero."
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q2
-# points: 3
-# goal: linear minimisation over the trace ball; the Frank-Wolfe gap as a free certificate
-# minutes: 30
+# question = "q2"
+# points = 3
+# goal = "linear minimisation over the trace ball; the Frank-Wolfe gap as a free certificate"
+# minutes = 30
 
 # %% [markdown]
 # ## Question 2: walk from corner to corner (3 points, 30 minutes)
@@ -366,11 +317,8 @@ for seed, missing, factor in ((121, 0.5, 0.6), (122, 0.3, 1.7), (123, 0.6, 4.0))
 # $g = \langle G, Z - S\rangle$ is never below $F(Z) - \min F$ (why?): the step brings its own
 # certificate. Write `frank_wolfe_step`, with the exact $t$.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def frank_wolfe_step(X, Y, Z, radius):
     """Return (Z_next, gap): the next point, and the gap <G, Z - S> at the old one.
 
@@ -381,7 +329,6 @@ def frank_wolfe_step(X, Y, Z, radius):
     Z : (d, L) array of trace norm at most `radius`
     radius : float
     """
-    # BEGIN SOLUTION
     seen = ~np.isnan(Y)
     G = X.T @ np.where(seen, X @ Z - Y, 0.0)
     left, _, right = np.linalg.svd(G, full_matrices=False)
@@ -390,11 +337,9 @@ def frank_wolfe_step(X, Y, Z, radius):
     bend = np.sum(np.where(seen, X @ (S - Z), 0.0) ** 2)
     t = 1.0 if gap >= bend else max(0.0, gap / bend)
     return Z + t * (S - Z), gap
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 def show_q2():
     """Print what the answer finds."""
     X, Y = small_data(60, 8, 6, missing=0.5, rng=np.random.default_rng(0))
@@ -410,27 +355,15 @@ def show_q2():
 
 
 show_q2()
-# END SOLUTION
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Why.* $F$ is convex, so $F(Z') \ge F(Z) + \langle G, Z' - Z\rangle \ge F(Z) - g$ for every $Z'$
 # of the ball. It is Question 1 again: the bound of the residuals at $Z$ is exactly $F(Z) - g$.
 # Along the segment $F$ is a parabola with slope $-g$ and curvature $\sum_\Omega \langle x_i, s_l -
 # z_l\rangle^2$. The gap shrinks like one over the number of steps: good for a rough answer of low
 # rank, slow for nine digits.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 downhill
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q2 downhill" points=0.5 hidden=false
 X, Y = small_data(25, 4, 3, missing=0.0, rng=np.random.default_rng(5))
 problem = Problem.from_dense(Squared(), X, Y)
 Z, gap = frank_wolfe_step(X, Y, np.zeros((4, 3)), 1.0)
@@ -439,12 +372,7 @@ assert np.ndim(gap) == 0, "The gap should be one number."
 assert problem.objective(Z) < problem.scale, "The objective did not fall on the first step from 0."
 assert np.linalg.matrix_rank(Z) == 1, "One step from 0 should end at a matrix of rank one."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 gap
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q2 gap" points=1 hidden=true
 for seed, missing, radius in ((201, 0.0, 1.0), (202, 0.6, 2.0), (203, 0.4, 0.3)):
     rng = np.random.default_rng([TERM, seed])
     d = int(rng.integers(3, 9))
@@ -463,12 +391,7 @@ for seed, missing, radius in ((201, 0.0, 1.0), (202, 0.6, 2.0), (203, 0.4, 0.3))
         "Not the gap: check which entries the gradient sums over, and that S is a best corner."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 exact step
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q2 exact step" points=1 hidden=true
 for seed, missing, radius in ((211, 0.0, 3.0), (212, 0.6, 6.0), (213, 0.5, 4.0)):
     rng = np.random.default_rng([TERM, seed])
     X, Y = small_data(45, 6, 5, missing=missing, rng=rng)
@@ -488,12 +411,7 @@ for seed, missing, radius in ((211, 0.0, 3.0), (212, 0.6, 6.0), (213, 0.5, 4.0))
         "Z_next is not a point between Z and the best corner of the ball."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q2 many steps
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q2 many steps" points=0.5 hidden=true
 X, Y = small_data(50, 5, 6, missing=0.5, rng=np.random.default_rng([TERM, 221]))
 problem = Problem.from_dense(Squared(), X, Y)
 for radius in (0.05, 3.0):
@@ -515,12 +433,6 @@ for radius in (0.05, 3.0):
     # Jaggi's rate: after k steps some gap is below 7 F''/(k + 2), F'' <= 4 r^2 |X|^2.
     limit = 28 * radius**2 * np.linalg.norm(X, 2) ** 2 / 42
     assert min(gaps) <= limit, "Forty steps hardly reduce the gap: is the corner the best one?"
-
-# %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
 
 # %% [markdown]
 # ## A picture (given)
@@ -552,11 +464,10 @@ def draw_excess(sizes, results, oracle):
 
 
 # %% [raw]
-# # BEGIN QUESTION
-# name: q3
-# points: 3
-# goal: an honest comparison of the two balls - exact population risk, same samples, paired error
-# minutes: 35
+# question = "q3"
+# points = 3
+# goal = "an honest comparison of the two balls - exact population risk, same samples, paired error"
+# minutes = 35
 
 # %% [markdown]
 # ## Question 3: one predictor for all labels (3 points, 35 minutes)
@@ -579,11 +490,8 @@ def draw_excess(sizes, results, oracle):
 # each $n = 64, 128, \dots, 1024$, and `draw_excess(sizes, results, oracle)`, where the oracle is
 # pooled least squares, whose expected excess is exactly $d/(2 s (n - d - 1))$.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def paired_excess(world, n, trials, rng):
     """Fit both balls to the same samples and compare their excess risks.
 
@@ -604,7 +512,6 @@ def paired_excess(world, n, trials, rng):
         "advantage" : float, mean of Frobenius minus trace
         "stderr" : float, standard error of that mean
     """
-    # BEGIN SOLUTION
     balls = [kind(kind(1.0).norm(world.labels.Z)) for kind in (TraceBall, FrobeniusBall)]
     least = [minimum_risk(world, Squared(), ball).upper for ball in balls]
     risks = []
@@ -620,11 +527,9 @@ def paired_excess(world, n, trials, rng):
         "advantage": float(gain.mean()),
         "stderr": float(gain.std(ddof=1) / np.sqrt(trials)),
     }
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 def show_q3():
     """Print what the answer finds."""
     d, L, s, rng = 16, 8, 2, np.random.default_rng(3)
@@ -643,26 +548,14 @@ def show_q3():
 
 
 show_q3()
-# END SOLUTION
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *What you see.* The trace ball lies between the two others and gains a factor, not another slope:
 # for a fixed truth both excess risks fall like $1/n$ once there is enough to learn from, faster
 # than the $1/\sqrt n$ of the bounds, which are about the worst truth for each $n$. The paired
 # error is a half to two thirds of the other: worth two to four times as many trials, for nothing.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 shapes
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q3 shapes" points=0.5 hidden=false
 rng = np.random.default_rng(31)
 world = Scenario(
     IsotropicGaussian(6), LinearLabels(shared_coefficients(6, 4, rng)), UniformLabels(4, 2)
@@ -674,12 +567,7 @@ for key in ("trace", "frobenius"):
     assert np.min(found[key]) > 0, f"'{key}': no point of the ball has an excess risk below zero."
 assert np.isfinite([found["advantage"], found["stderr"]]).all(), "Two finite numbers are needed."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 excess risks
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 excess risks" points=1 hidden=true
 rng = np.random.default_rng([TERM, 301])
 world = Scenario(
     IsotropicGaussian(8),
@@ -704,12 +592,7 @@ for key, kind in (("trace", TraceBall), ("frobenius", FrobeniusBall)):
         "one sample per trial: check the radius, the risk, and what is subtracted."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 paired error
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 paired error" points=1 hidden=true
 rng = np.random.default_rng([TERM, 311])
 world = Scenario(
     IsotropicGaussian(10), LinearLabels(shared_coefficients(10, 5, rng)), UniformLabels(5, 2)
@@ -731,12 +614,7 @@ assert np.isclose(found["stderr"], expected, rtol=0.02), (
     "Not the standard error of that mean: which spread is it made of, and over how many trials?"
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q3 other worlds
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q3 other worlds" points=0.5 hidden=true
 rng = np.random.default_rng([TERM, 321])
 laws = (RademacherVectors(6), AnisotropicGaussian(tuple(1 / np.arange(1, 7))))
 for law, seen in zip(laws, (UniformLabels(5, 2), UniformLabels(4, 3, replace=True)), strict=True):
@@ -755,17 +633,10 @@ for law, seen in zip(laws, (UniformLabels(5, 2), UniformLabels(4, 3, replace=Tru
         )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q4
-# points: 3
-# goal: Claims 1 and 2 - the closed form, what an intercept changes, and where uniqueness fails
-# minutes: 30
+# question = "q4"
+# points = 3
+# goal = "Claims 1 and 2 - the closed form, what an intercept changes, and where uniqueness fails"
+# minutes = 30
 
 # %% [markdown]
 # ## Question 4: closed forms, and two right answers (3 points, 30 minutes)
@@ -782,11 +653,8 @@ for law, seen in zip(laws, (UniformLabels(5, 2), UniformLabels(4, 3, replace=Tru
 #    matrices of rank at most $k$ that both reach the minimum, so that two correct programs may
 #    disagree. (What would $M_k$ have to be unsure about?)
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def fit_with_intercept(X, Y, rank):
     """Return (Z, b), the minimiser of |Y - X Z - 1 b^T|^2 over rank(Z) <= rank and b.
 
@@ -801,11 +669,9 @@ def fit_with_intercept(X, Y, rank):
     Z : (d, L) array
     b : (L,) array
     """
-    # BEGIN SOLUTION
     x_mean, y_mean = X.mean(axis=0), Y.mean(axis=0)
     Z = low_rank_least_squares(X - x_mean, Y - y_mean, rank)
     return Z, y_mean - x_mean @ Z
-    # END SOLUTION
 
 
 def two_minimisers(n, n_features, n_labels, rank):
@@ -814,18 +680,15 @@ def two_minimisers(n, n_features, n_labels, rank):
     X (n, n_features) has full column rank, n >= n_features, and 1 <= rank < min(n_features,
     n_labels). The two differ clearly: |Z_1 - Z_2|_F is at least a tenth of |Z_1|_F > 0.
     """
-    # BEGIN SOLUTION
     X, M = np.eye(n, n_features), np.eye(n_features, n_labels)
     kept = np.arange(min(n_features, n_labels))
     Z_1, Z_2 = np.zeros_like(M), np.zeros_like(M)
     Z_1[kept[:rank], kept[:rank]] = 1.0
     Z_2[kept[1 : rank + 1], kept[1 : rank + 1]] = 1.0
     return X, X @ M, Z_1, Z_2
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 def show_q4():
     """Print what the answer finds."""
     rng = np.random.default_rng(4)
@@ -841,26 +704,14 @@ def show_q4():
 
 
 show_q4()
-# END SOLUTION
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Why.* For fixed $Z$ the best $b$ is $\bar y - Z^T \bar x$; put it in, and the problem is Claim 1
 # for $X - 1\bar x^T$ and $Y - 1\bar y^T$. Centring the labels alone is enough only if $\bar x =
 # 0$. And if $\sigma_k = \sigma_{k+1}$, the pair that $M_k$ keeps can be turned into the pair that
 # it drops: the minimum is one number, the minimiser is not one matrix.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 centred data
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q4 centred data" points=0.5 hidden=false
 X, Y = small_data(30, 5, 4, missing=0.0, rng=np.random.default_rng(41))
 X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
 report = cplst_report(X, Y, 2)
@@ -870,12 +721,7 @@ assert abs(squared_error(X, Y, Z) - report.minimum) <= report.objective_toleranc
     "On centred data no intercept is needed, and Z should reach the minimum of Claim 1."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 intercept
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q4 intercept" points=1 hidden=true
 for seed, rank, shift in ((401, 1, 1.0), (402, 2, -3.0), (403, 3, 0.5)):
     rng = np.random.default_rng([TERM, seed])
     X, Y = small_data(50, 7, 5, missing=0.0, rng=rng)
@@ -893,12 +739,7 @@ for seed, rank, shift in ((401, 1, 1.0), (402, 2, -3.0), (403, 3, 0.5)):
         "b suits this Z, but another Z of this rank, with its own b, has a smaller squared error."
     )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 more features than points
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q4 more features than points" points=0.5 hidden=true
 rng = np.random.default_rng([TERM, 411])
 X, Y = small_data(12, 20, 6, missing=0.0, rng=rng)
 X, Y = np.column_stack([X + 1.0, np.ones(12)]), Y - 2.0
@@ -913,12 +754,7 @@ assert abs(error - report.minimum) <= 10 * report.objective_tolerance, (
     "Not the least squared error where there are more features than points."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q4 two minimisers
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q4 two minimisers" points=1 hidden=true
 for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7 + TERM % 4, 7, 4, 3)):
     X, Y, *pair = two_minimisers(n, d, L, rank)
     assert (np.shape(X), np.shape(Y)) == ((n, d), (n, L)), "X or Y has another shape."
@@ -936,17 +772,10 @@ for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7 + TERM % 4, 7, 4, 3)):
         )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q5
-# points: 3
-# goal: check printed derivatives by differences; gradients of the objective with missing labels
-# minutes: 35
+# question = "q5"
+# points = 3
+# goal = "check printed derivatives by differences; gradients of the objective with missing labels"
+# minutes = 35
 
 # %% [markdown]
 # ## Question 5: never trust a printed derivative (3 points, 35 minutes)
@@ -969,11 +798,8 @@ for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7 + TERM % 4, 7, 4, 3)):
 # 3. Write `gradients`, of
 #    $J(W, H) = \sum_\Omega \ell(y_{il}, x_i^T W h_l) + \tfrac{\mu}{2}(|W|_F^2 + |H|_F^2)$.
 
-# %% [raw]
-# # BEGIN SOLUTION
-
-# %%
-misprints = ["logistic first", "logistic second"]  # SOLUTION
+# %% tags=["solution"]
+misprints = ["logistic first", "logistic second"]
 
 
 def table_1(name, a, b):
@@ -984,7 +810,6 @@ def table_1(name, a, b):
     name : "squared", "logistic" or "squared_hinge"
     a, b : arrays of one shape, labels and predictions
     """
-    # BEGIN SOLUTION
     if name == "squared":
         return 0.5 * (a - b) ** 2, b - a, np.ones_like(b)
     slack = np.maximum(0.0, 1 - a * b)
@@ -994,7 +819,6 @@ def table_1(name, a, b):
     small = np.exp(-np.abs(a * b))
     chance = np.where(a * b > 0, small, 1.0) / (1 + small)
     return np.logaddexp(0.0, -a * b), -a * chance, small / (1 + small) ** 2
-    # END SOLUTION
 
 
 def gradients(name, X, Y, W, H, penalty):
@@ -1008,16 +832,13 @@ def gradients(name, X, Y, W, H, penalty):
     W, H : (d, k) and (L, k) arrays
     penalty : float, mu
     """
-    # BEGIN SOLUTION
     seen = ~np.isnan(Y)
     first = table_1(name, np.where(seen, Y, 1.0), X @ W @ H.T)[1]
     G = X.T @ np.where(seen, first, 0.0)
     return G @ H + penalty * W, G.T @ W + penalty * H
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 def show_q5():
     """Print what the answer finds."""
     a, b, h = np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.9, -1.2]), 1e-4
@@ -1034,26 +855,14 @@ def show_q5():
 
 
 show_q5()
-# END SOLUTION
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *What goes wrong.* The printed slope of the logistic loss is that of $-a$ times the chance of
 # being *right*: it is largest where the prediction is best, so a gradient step would leave the
 # good points. The printed curvature is negative, and Newton's method for a convex loss would
 # climb.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 squared and hinge
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q5 squared and hinge" points=0.5 hidden=false
 a, b, h = np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.9, 2.5]), 1e-4
 for name in ("squared", "squared_hinge"):
     low, middle, high = (table_1(name, a, b + move) for move in (-h, 0.0, h))
@@ -1063,23 +872,13 @@ for name in ("squared", "squared_hinge"):
     assert np.allclose(middle[1], slope, atol=1e-6), f"{name}: first derivative is off."
     assert np.allclose(middle[2], bend, atol=1e-5), f"{name}: second derivative is off."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 misprints
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q5 misprints" points=0.5 hidden=true
 assert isinstance(misprints, list | tuple), "List the entries that are wrong."
 wrong = {"logistic first", "logistic second"}
 assert set(misprints) <= wrong, "You accuse an entry that agrees with central differences."
 assert set(misprints) >= wrong, "There is another entry that central differences do not confirm."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 logistic slope
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q5 logistic slope" points=0.5 hidden=true
 rng, loss = np.random.default_rng([TERM, 501]), LOSSES["logistic"]
 a, b = rng.choice([-1.0, 1.0], size=20), 3 * rng.normal(size=20)
 low, middle, high = (table_1("logistic", a, b + move) for move in (-1e-4, 0.0, 1e-4))
@@ -1089,12 +888,7 @@ assert np.allclose(middle[1], (high[0] - low[0]) / 2e-4, atol=1e-6), (
 )
 assert np.allclose(middle[1], loss.derivative(a, b), atol=1e-12), "The loss itself is not logistic."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 logistic curvature and large margins
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q5 logistic curvature and large margins" points=0.5 hidden=true
 rng, loss = np.random.default_rng([TERM, 511]), LOSSES["logistic"]
 a, b = rng.choice([-1.0, 1.0], size=20), 3 * rng.normal(size=20)
 second = table_1("logistic", a, b)[2]
@@ -1113,12 +907,7 @@ for got, expected in zip(
 ):
     assert np.allclose(got, expected, atol=1e-12), "Overflow, or not exact, at margins of +-800."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q5 gradients
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q5 gradients" points=1 hidden=true
 for seed, name in ((521, "squared"), (522, "logistic"), (523, "squared_hinge")):
     rng = np.random.default_rng([TERM, seed])
     X, Y = small_data(25, 6, 5, missing=0.5, rng=rng)
@@ -1139,17 +928,10 @@ for seed, name in ((521, "squared"), (522, "logistic"), (523, "squared_hinge")):
         )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: q6
-# points: 2
-# goal: the H-step of LEML with missing labels; alternating minimisation never climbs
-# minutes: 20
+# question = "q6"
+# points = 2
+# goal = "the H-step of LEML with missing labels; alternating minimisation never climbs"
+# minutes = 20
 
 # %% [markdown]
 # ## Question 6: half a step of LEML (2 points, 20 minutes)
@@ -1162,26 +944,20 @@ for seed, name in ((521, "squared"), (522, "logistic"), (523, "squared_hinge")):
 # 2. Write `alternate`: H-step, W-step, H-step, ... (`w_step(X, Y, H, penalty)` is given, in the
 #    first cell), and the value of $J$ after each half-step.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def h_step(X, Y, W, penalty):
     """Return the H (L, k) that minimises J(W, H) for fixed W (d, k); NaN is a missing label."""
-    # BEGIN SOLUTION
     U, H = X @ W, np.zeros((Y.shape[1], W.shape[1]))
     for label, y in enumerate(Y.T):
         seen = ~np.isnan(y)
         normal = U[seen].T @ U[seen] + penalty * np.eye(W.shape[1])
         H[label] = np.linalg.solve(normal, U[seen].T @ y[seen])
     return H
-    # END SOLUTION
 
 
 def alternate(X, Y, W, penalty, sweeps):
     """Return the 2 `sweeps` values of J after each half-step (H first), from the given W."""
-    # BEGIN SOLUTION
     values = []
     for _ in range(sweeps):
         H = h_step(X, Y, W, penalty)
@@ -1191,11 +967,9 @@ def alternate(X, Y, W, penalty, sweeps):
             values.append(float(loss + 0.5 * penalty * (np.sum(V**2) + np.sum(H**2))))
         W = W_next
     return values
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 def show_q6():
     """Print what the answer finds."""
     X, Y = small_data(60, 8, 6, missing=0.5, rng=np.random.default_rng(0))
@@ -1206,37 +980,20 @@ def show_q6():
 
 
 show_q6()
-# END SOLUTION
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # Both starts end at one value. With $k \ge \min(d, L)$ the minimum of $J$ is that of the convex
 # problem $\sum_\Omega \ell + \mu |Z|_{tr}$, so Question 1 has a word to say here as well:
 # scale the residuals until $|X^T R_\Omega|_2 \le \mu$, and $\sum_\Omega (\rho y - \rho^2/2)$
 # is a lower bound. With small $k$ there may be local minima.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q6 one number
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q6 one number" points=0.5 hidden=false
 X, Y = np.array([[1.0], [2.0]]), np.array([[3.0, 1.0], [1.0, 2.0]])
 H = h_step(X, Y, np.ones((1, 1)), 5.0)
 assert np.shape(H) == (2, 1), "H should have one row per label."
 assert np.allclose(H, 0.5), "With one feature and k = 1 you can find each h by hand."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q6 missing labels
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q6 missing labels" points=1 hidden=true
 for seed, missing, penalty in ((601, 0.5, 0.3), (602, 0.7, 2.0), (603, 0.0, 1.0)):
     rng = np.random.default_rng([TERM, seed])
     X, Y = small_data(30, 6, 5, missing=missing, rng=rng)
@@ -1253,12 +1010,7 @@ H = h_step(X, Y, W, 1.0)
 assert np.isfinite(H).all(), "A label that nobody saw makes H infinite or NaN."
 assert np.allclose(H[2], 0), "What minimises J for a label that nobody saw?"
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q6 never climbs
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q6 never climbs" points=0.5 hidden=true
 for seed, k, penalty in ((611, 2, 0.5), (612, 5, 3.0)):
     rng = np.random.default_rng([TERM, seed])
     X, Y = small_data(35, 6, 5, missing=0.5, rng=rng)
@@ -1276,12 +1028,6 @@ for seed, k, penalty in ((611, 2, 0.5), (612, 5, 3.0)):
     H = h_step(X, Y, W, penalty)
     third = problem.objective(W @ H.T) + 0.5 * penalty * (np.sum(W**2) + np.sum(H**2))
     assert np.isclose(values[2], third, rtol=1e-9), "The third value is not J after an H-step."
-
-# %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
 
 # %% [markdown]
 # ## A data set (worked): promised and measured
@@ -1337,11 +1083,10 @@ for name in ("raw", "centred"):
 # averages differ by factors of 1.1 and 1.5.) A ratio of bounds is no ratio of risks.
 
 # %% [raw]
-# # BEGIN QUESTION
-# name: q7
-# points: 3
-# goal: how much any bound can promise for given data, and what centring the features changes
-# minutes: 35
+# question = "q7"
+# points = 3
+# goal = "how much any bound can promise for given data, and what centring the features changes"
+# minutes = 35
 
 # %% [markdown]
 # ## Question 7: how much can be promised at all? (3 points, 35 minutes)
@@ -1363,11 +1108,8 @@ for name in ("raw", "centred"):
 #    welcome, but each of the three in one label only), and the axes, and let dashes or markers
 #    tell the curves apart.
 
-# %% [raw]
-# # BEGIN SOLUTION
 
-
-# %%
+# %% tags=["solution"]
 def ceilings(X, Y):
     """Return the ceilings of the advantage as {"raw": float, "centred": float}.
 
@@ -1376,7 +1118,6 @@ def ceilings(X, Y):
     X : (n, d) array
     Y : (n, L) array of 0 and 1, NaN where a label is missing, as many observed in every row
     """
-    # BEGIN SOLUTION
     seen = ~np.isnan(Y)
     chances = seen / seen.sum(axis=1, keepdims=True)
     found = {}
@@ -1385,7 +1126,6 @@ def ceilings(X, Y):
         largest = max(np.linalg.norm(points, 2) ** 2, np.max(squares @ chances))
         found[name] = float(np.sqrt(squares.sum() / largest))
     return found
-    # END SOLUTION
 
 
 def figure_q7(X, Y, shifts, rng):
@@ -1393,7 +1133,6 @@ def figure_q7(X, Y, shifts, rng):
 
     One call `diagnose(X + shift, Y, rng=rng, draws=20)` per shift gives both measured advantages.
     """
-    # BEGIN SOLUTION
     reports = [diagnose(X + shift, Y, rng=rng, draws=20) for shift in shifts]
     limit = [ceilings(X + shift, Y)["raw"] for shift in shifts]
     with picture_style():
@@ -1419,11 +1158,9 @@ def figure_q7(X, Y, shifts, rng):
         ax.set_title("A mean far from zero takes the advantage away")
         ax.legend()
     return ax
-    # END SOLUTION
 
 
-# %%
-# BEGIN SOLUTION NO PROMPT
+# %% tags=["demonstration"]
 def show_q7():
     """Print what the answer finds."""
     X, Y = observed_labels(IsotropicGaussian(32), 24, 2, 400, np.random.default_rng(9))
@@ -1434,9 +1171,8 @@ def show_q7():
 
 
 show_q7()
-# END SOLUTION
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *Why.* Signs of different points are independent, so only $i = j$ survives: $E|V|_F^2 =
 # \sum|x_i|^2$, $E\,VV^T = \sum x_i x_i^T = X^TX$, and $E\,V^TV$ is diagonal with entries $\sum_i
 # q_{il}|x_i|^2$, where $q_{il}$ is the chance that point $i$ shows label $l$. ($|E A|_2 \le
@@ -1446,18 +1182,7 @@ show_q7()
 # That is why non-negative features leave little to promise, and why an intercept, which takes the
 # mean out, gives much of it back.
 
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # BEGIN TESTS
-
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 picture
-points: 0.5
-hidden: false
-"""  # END TEST CONFIG
+# %% test="q7 picture" points=0.5 hidden=false
 X, Y = observed_labels(IsotropicGaussian(10), 6, 2, 80, np.random.default_rng(71))
 shifts = np.array([0.0, 0.2, 0.4])
 picture = describe_axes(figure_q7(X, Y, shifts, np.random.default_rng(72)))
@@ -1470,12 +1195,7 @@ for word in ("raw", "ceiling", "centred"):
     assert np.allclose(curve.x, shifts), f"'{word}' is not drawn against the shifts."
     assert np.min(curve.y) > 0.9, f"'{word}': an advantage is a ratio that is not below one."
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 ceilings
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q7 ceilings" points=1 hidden=true
 laws = (IsotropicGaussian(40), NonNegative(9), AnisotropicGaussian(tuple(2.0 ** -np.arange(8))))
 for seed, law in enumerate(laws):
     rng = np.random.default_rng([TERM, 701 + seed])
@@ -1492,12 +1212,7 @@ for seed, law in enumerate(laws):
             "E|V|_F^2, E VV^T and E V^T V with yours, one after the other."
         )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 one heavy label
-points: 0.5
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q7 one heavy label" points=0.5 hidden=true
 rng = np.random.default_rng([TERM, 711])
 X, Y = rng.normal(size=(80, 10)), np.full((80, 8), np.nan)
 X[:30] *= 2.0
@@ -1509,12 +1224,7 @@ assert np.isclose(ceilings(X, Y)["raw"], expected, rtol=1e-9), (  # rounding
     "Wrong where one label is observed more often than others, at the longer points."
 )
 
-# %%
-""" # BEGIN TEST CONFIG
-name: q7 curves
-points: 1
-hidden: true
-"""  # END TEST CONFIG
+# %% test="q7 curves" points=1 hidden=true
 rng = np.random.default_rng([TERM, 721])
 d, L = int(rng.integers(10, 18)), int(rng.integers(6, 12))
 X, Y = observed_labels((RademacherVectors(d), NonNegative(d))[TERM % 2], L, 2, 150, rng)
@@ -1542,18 +1252,11 @@ for j, shift in enumerate(shifts):
     )
 
 # %% [raw]
-# # END TESTS
-
-# %% [raw]
-# # END QUESTION
-
-# %% [raw]
-# # BEGIN QUESTION
-# name: open
-# manual: true
-# points: 0
-# goal: advice to a colleague, what theory, diagnosis and measurement say together
-# minutes: 20
+# question = "open"
+# manual = true
+# points = 0
+# goal = "advice to a colleague, what theory, diagnosis and measurement say together"
+# minutes = 20
 
 # %% [markdown]
 # ## Open question: what would you tell a colleague? (5 points on top, 20 minutes)
@@ -1565,10 +1268,7 @@ for j, shift in enumerate(shifts):
 # what price? What can be promised, what would you *measure*, and how would you make the
 # measurement fair? Which result would change your mind?
 
-# %% [raw]
-# # BEGIN SOLUTION
-
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # *A good answer.* **Assumptions.** Counts are not negative, so $E x \ne 0$: the third condition of
 # Theorem 4 fails, and $\sigma_1/\Sigma \ge |\bar x|^2/\Sigma$ is far above $1/d$, so the ceiling
 # of Question 7 is a small number (1.25 for $|g|$ features; 2.1 on `bibtex`, a data set of about
@@ -1594,9 +1294,3 @@ for j, shift in enumerate(shifts):
 # speak against the answer given. Half a point off for each false statement, for instance that
 # Theorem 4 needs $L > d$, that rank regularisation lowers the Rademacher average of the trace
 # ball, or that a certificate bounds the population risk.
-
-# %% [raw]
-# # END SOLUTION
-
-# %% [raw]
-# # END QUESTION

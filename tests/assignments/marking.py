@@ -98,7 +98,7 @@ def _assignment(letter: str, term: int) -> Assignment:
 def reference(letter: str, question: str, term: int) -> str:
     """Return the reference answer to a question: its code without demonstrations."""
     cells = _assignment(letter, term).cells("solution", question)
-    code = [cell.text for cell in cells if cell.kind == "code" and "NO PROMPT" not in cell.text]
+    code = [cell.text for cell in cells if cell.kind == "code" and "solution" in cell.tags]
     return "\n\n".join(code)
 
 

@@ -40,9 +40,10 @@ def secrets(source):
         for cell in block.cells:
             if block.role == "solution":
                 kept = strip_solution(cell.text) if cell.kind == "code" else ""
+                kept = "" if "demonstration" in cell.tags else kept
                 public |= {line.strip() for line in kept.splitlines()}
                 secret |= lines_of([cell])
-            elif block.role == "tests" and cell.test_parts()[0]["hidden"]:
+            elif block.role == "tests" and cell.test["hidden"]:
                 secret |= lines_of([cell])
             else:
                 public |= lines_of([cell])
@@ -198,23 +199,27 @@ def test_sources_are_read_as_jupytext_reads_them(name):
 
 TINY = (Path(__file__).parent / "tiny.py.txt").read_text(encoding="utf-8")
 FAULTS = {  # a change to the tiny source -> the line and the words of the message
-    ("points: 3\n", "points: 4\n"): r"tiny.py:25: q1 is worth 4 points, but .* are 3\.",
-    ("points: 5\n", "points: 7\n"): r"tiny.py:1: the questions have 5 points in all, .* says 7",
-    ("name: q2\n", "name: q1\n"): r"tiny.py:\d+: a question needs a name of its own",
-    ("name: q2 value", "name: q1 scaling"): r"tiny.py:\d+: a second test is called 'q1 scaling'",
-    ("hidden: true", "hidden: false"): r"tiny.py:\d+: q1 needs a visible and a hidden test",
+    ("points = 3\n", "points = 4\n"): r"tiny.py:20: q1 is worth 4 points, but .* are 3\.",
+    ("points = 5\n", "points = 7\n"): r"tiny.py:1: the questions have 5 points in all, .* says 7",
+    ('"q2"', '"q1"'): r"tiny.py:\d+: a question needs a name of its own",
+    ("q2 value", "q1 scaling"): r"tiny.py:\d+: a second test is called 'q1 scaling'",
+    ("hidden=true", "hidden=false"): r"tiny.py:\d+: q1 needs a visible and a hidden test",
     ("TERM, 17", "TERMS, 17"): r"tiny.py:\d+: test 'q1 other data' uses 'TERMS'",
     ("default_rng(1)", "default_rng(TERM)"): "'q1 scaling' is visible and must not use TERM",
-    ("# # BEGIN SOLUTION", "# # BEGIN SOLUTIONS"): "BEGIN SOLUTIONS does not fit here",
-    ("# # END TESTS", "# # END SOLUTION"): "END SOLUTION does not fit here",
-    ('"""  # END TEST CONFIG', '"""  # FINISH'): "a test cell must begin with",
-    ("hidden: true\n", ""): "the test does not say its hidden",
-    ("name: tiny", "name: other"): "the name must be that of the file, 'tiny'",
+    ('tags=["solution"]', 'tags=["solutions"]'): r"tiny.py:\d+: a cell may have tags of",
+    (' tags=["solution"]', ""): r"tiny.py:\d+: q1 has no solution that defines a name",
+    ('[markdown] tags=["solution"]', "[markdown]"): r"tiny.py:\d+: open has no solution",
+    ("exponent = -0.5", "exponent = (\n-0.5)"): r"tiny.py:\d+: a solution has functions with",
+    ('# question = "q2"', '# name = "q2"'): r"tiny.py:\d+: a question needs a name of its own",
+    ('# %% test="q2 is', '# %%\nprint(1)\n\n# %% test="q2 is'): "tests outside a question",
+    ('test="q1 scaling" ', ""): r"tiny.py:\d+: a cell may have .* a test has hidden, points, test",
+    ("points=1", "points=one"): r"tiny.py:\d+: cannot read the cell marker",
+    (" hidden=true", ""): "a test has hidden, points, test",
+    ("# title =", "# name ="): "the first cell must be raw and give the title",
     (' tags=["setup"]', ""): "the first code cell must have",
     ("assert np.isclose(mean_norm(X)", "np.isclose(mean_norm(X)) == (1"): "bare expression",
-    ("# # ASSIGNMENT CONFIG", "# # CONFIG"): "one ASSIGNMENT CONFIG cell is needed, got 0",
-    ("exponent = -0.5  # SOLUTION", "print(1)"): r"q2 has no solution that defines a name",
-    ("minutes: 10", "ten minutes"): "cannot read the setting 'ten minutes'",
+    ("exponent = -0.5", "print(1)"): r"tiny.py:\d+: a solution has functions with docstrings",
+    ("minutes = 10", "ten minutes"): r"tiny.py:\d+: cannot read the settings",
 }
 
 

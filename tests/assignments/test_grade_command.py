@@ -256,7 +256,7 @@ def test_the_autograder_says_how_it_is_called(tiny, tmp_path):
 
 def test_messages_of_hidden_tests_can_be_withheld(tmp_path):
     path = tmp_path / "tiny.py"
-    path.write_text(TINY.replace("#   points: 5\n", "#   points: 5\n#   show_hidden: false\n"))
+    path.write_text(TINY.replace("# points = 5\n", "# points = 5\n# show_hidden = false\n"))
     assignment = read_assignment(path)
     write(tmp_path / "s.ipynb", student_notebook(assignment))
     specification = assignment.specification()
