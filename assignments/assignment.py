@@ -14,6 +14,8 @@ from assignments.written import WRITTEN_PART, WrittenQuestion, read_written
 
 __all__ = ["Assignment", "Block", "read_assignment"]
 
+_ABOUT = Path(__file__).parent / "delivery" / "about.md"
+
 
 @dataclass(frozen=True)
 class Block:
@@ -179,8 +181,18 @@ def _is_call(node: ast.Expr) -> bool:
     return isinstance(node.value, ast.Call)
 
 
-def read_assignment(path: Path, term: int = 0) -> Assignment:
-    """Read a source as a term has it; raises SourceError with file and line if it is malformed."""
+def read_assignment(path: Path, term: int = 0, wheel: str = "NAME.whl") -> Assignment:
+    """Read a source as a term has it; raises SourceError with file and line if it is malformed.
+
+    Parameters
+    ----------
+    path : Path
+        Of the source.
+    term : int
+        Whose variants are read.
+    wheel : str
+        The file that students install.
+    """
     cells = read_cells(path, term)
     if cells[0].kind != "raw" or "title" not in cells[0].settings():
         raise cells[0].fault("the first cell must be raw and give the title.")
@@ -194,8 +206,18 @@ def read_assignment(path: Path, term: int = 0) -> Assignment:
     first = next((cell for cell in cells if cell.kind == "code"), None)
     if first is None or "setup" not in first.tags:
         raise (first or cells[0]).fault('the first code cell must have tags=["setup"].')
-    assignment.specification(term)
+    about = _about(assignment.specification(term), assignment, wheel)
+    blocks[0].cells.insert(1, Cell("markdown", about, (), path, cells[1].line))
     return assignment
+
+
+def _about(tests: Specification, assignment: Assignment, wheel: str) -> str:
+    """Return what students of every assignment are told below its first cell."""
+    visible = sum(test.points for _, test in tests.tests() if not test.hidden)
+    written = sum(assignment.manual.values())
+    points = {"automatic": tests.points, "visible": visible, "written": written}
+    text = _ABOUT.read_text(encoding="utf-8").strip()
+    return text.format(wheel=wheel, all=tests.points + written, **points)
 
 
 class _Reader:

@@ -63,7 +63,7 @@ class Builder:
 
     def build(self, path: Path, chosen: tuple[str, ...] = ()) -> Iterator[tuple[str, Path, float]]:
         """Build one source; yields each part, where it is and its seconds when it is there."""
-        assignment = read_assignment(path, self.term)
+        assignment = read_assignment(path, self.term, self.wheel.name)
         for part, step in self.parts().items():
             if not chosen or part in chosen:
                 start = time.monotonic()

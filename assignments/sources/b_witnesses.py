@@ -18,21 +18,6 @@
 # 3. find a hidden assumption in measurements, by local slopes with standard errors;
 # 4. state a theorem as two functions, where it applies and what it promises there, and draw a bound
 #    only where it is one.
-#
-# **Before you start.** You need Python 3.11 or newer and the package, from the file that came with
-# this notebook: `python -m pip install NAME.whl`. Run the cells from top to bottom.
-#
-# **How it is marked.** 40 points. Questions 1 to 7 are marked automatically, 20 points: 3.5 by the
-# checks that you see, the others by checks of the same kind with other seeds, sizes and laws. The
-# written part at the end asks for proofs, 20 points, and is read by a person. The open question
-# earns up to 5 points on top. No question needs your answer to an earlier one, and where a part of
-# a question builds on an earlier part, a mistake is counted once.
-#
-# **Time.** About four hours for Questions 1 to 7 and the open question; each says how many minutes
-# to plan. About three hours for the written part.
-#
-# **Hand in** this notebook under its own name, saved after "Restart kernel and run all cells".
-# Write your proofs into the cells of the written part, or hand in one PDF file beside it.
 
 # %% [markdown]
 # ## Notation

@@ -27,21 +27,6 @@
 # $|Z|_2$ the largest of them, $|Z|_F$ the Frobenius norm. The squared loss is $\tfrac12 (y -
 # f)^2$, *with* the half; an **objective is a sum** over $\Omega$, a **risk an average**.
 #
-# **Before you start.** You need Python 3.11 or newer and the package, from the file that came with
-# this notebook: `python -m pip install NAME.whl`. Run the cells from top to bottom.
-#
-# **How it is marked.** 40 points. Questions 1 to 7 are marked automatically, 20 points: 3.5 by the
-# checks that you see, the others by checks of the same kind with other seeds, sizes and laws. The
-# written part at the end asks for proofs, 20 points, and is read by a person. The open question
-# earns up to 5 points on top. No question needs your answer to an earlier one, and where a part of
-# a question builds on an earlier part, a mistake is counted once.
-#
-# **Time.** About four hours for Questions 1 to 7 and the open question; each says how many minutes
-# to plan. About three hours for the written part.
-#
-# **Hand in** this notebook under its own name, saved after "Restart kernel and run all cells".
-# Write your proofs into the cells of the written part, or hand in one PDF file beside it.
-#
 # Use the package as much as you like to solve, measure and check; where a question asks for a
 # formula, derive it.
 

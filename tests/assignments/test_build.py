@@ -137,6 +137,8 @@ def _check_students(folder, source):
         inner = [name for name in names if name.endswith(".whl")]
         (wheel,) = [zipfile.ZipFile(io.BytesIO(archive.read(name))) for name in inner]
     assert {f"{source.name}.ipynb", "README.md", "requirements.txt"} < names
+    assert any(f"pip install {inner[0]}`" in text for text in texts)
+    assert not any("NAME.whl" in text for text in texts)
     assert not any(name.startswith(("assignments", "tests")) for name in wheel.namelist())
     hidden = [line for line in secrets(source) if len(line) > 60]
     assert [line for line in hidden if json.dumps(line)[1:-1] in "\n".join(texts)] == []
