@@ -435,9 +435,7 @@ crosses = np.stack(
 )
 squares = n + 2 * crosses.T @ pairs
 variance = np.mean((squares - n) ** 2, axis=0) @ chances
-fall = n / 2  # variant 1 of 3
-fall = 3 * n / 4  # variant 2 of 3
-fall = n / 3  # variant 3 of 3
+fall = (n / 2, 3 * n / 4, n / 3)[TERM % 3]
 found = chebyshev_chance(n, variance)
 assert found <= np.mean(squares >= n - fall, axis=0) @ chances, (
     "Your lower bound is above the true probability."
@@ -596,9 +594,7 @@ assert frobenius_excess(0.1, 10_000) < frobenius_excess(0.1, 100), (
 # %% test="q3 formula" points=0.5 hidden=true
 from leml_theory.predictions import planted_frobenius_excess
 
-radius = 1.0  # variant 1 of 3
-radius = 2.0  # variant 2 of 3
-radius = 0.5  # variant 3 of 3
+radius = (1.0, 2.0, 0.5)[TERM % 3]
 rng = np.random.default_rng([TERM, 31])
 for n in (50, 4000, 10**7):
     theta = rng.uniform(0.3, 2.0) / math.sqrt(n)
@@ -612,9 +608,7 @@ for n in (50, 4000, 10**7):
 # %% test="q3 worst signal" points=0.5 hidden=true
 from leml_theory.predictions import planted_frobenius_excess, worst_frobenius_excess
 
-radius = 1.0  # variant 1 of 3
-radius = 2.0  # variant 2 of 3
-radius = 0.5  # variant 3 of 3
+radius = (1.0, 2.0, 0.5)[TERM % 3]
 for n in (4, 30 + TERM % 7, 10**8):
     theta, excess = worst_signal(n)
     best = radius * worst_frobenius_excess(n, 10**6)
@@ -635,9 +629,7 @@ for n in (4, 30 + TERM % 7, 10**8):
 from leml_solver import FrobeniusBall, Linear
 from leml_theory.risk import minimum_risk, population_risk
 
-radius = 1.0  # variant 1 of 3
-radius = 2.0  # variant 2 of 3
-radius = 0.5  # variant 3 of 3
+radius = (1.0, 2.0, 0.5)[TERM % 3]
 rng, ball = np.random.default_rng([TERM, 31]), FrobeniusBall(radius)
 d, L, draws = int(rng.integers(2, 6)), int(rng.integers(6, 10)), int(rng.integers(11, 20))
 for n, rho in ((int(rng.integers(30, 60)), 0.5), (3000, 0.2)):
@@ -661,9 +653,7 @@ for n, rho in ((int(rng.integers(30, 60)), 0.5), (3000, 0.2)):
 from leml_solver import Linear, TraceBall
 from leml_theory.risk import minimum_risk, population_risk
 
-radius = 1.0  # variant 1 of 3
-radius = 2.0  # variant 2 of 3
-radius = 0.5  # variant 3 of 3
+radius = (1.0, 2.0, 0.5)[TERM % 3]
 rng, ball = np.random.default_rng([TERM, 35]), TraceBall(radius)
 n, rho, draws = int(rng.integers(50, 5000)), 0.3, 12
 d, L = int(rng.integers(8, 16)), int(rng.integers(4, 8))

@@ -227,8 +227,7 @@ assert np.isclose(best_multiple(one, 3 * one, one, 1.0)[1], 2.0), (
 )
 
 # %% test="q1 missing labels" points=1 hidden=true
-Ball = TraceBall  # variant 1 of 2
-Ball = FrobeniusBall  # variant 2 of 2
+Ball = (TraceBall, FrobeniusBall)[TERM % 2]
 for seed, missing, radius in ((101, 0.0, 1.0), (102, 0.6, 1.5), (103, 0.7, 0.4)):
     rng = np.random.default_rng([TERM, seed])
     X, Y = small_data(30, int(rng.integers(4, 9)), 5, missing=missing, rng=rng)
@@ -252,8 +251,7 @@ for seed, missing, radius in ((101, 0.0, 1.0), (102, 0.6, 1.5), (103, 0.7, 0.4))
     )
 
 # %% test="q1 tight at the minimiser" points=0.5 hidden=true
-Ball = TraceBall  # variant 1 of 2
-Ball = FrobeniusBall  # variant 2 of 2
+Ball = (TraceBall, FrobeniusBall)[TERM % 2]
 for seed, radius in ((111, 0.3), (112, 2.0)):
     X, Y = small_data(50, 7, 6, missing=0.5, rng=np.random.default_rng([TERM, seed]))
     problem, ball = Problem.from_dense(Squared(), X, Y), Ball(radius)
@@ -265,8 +263,7 @@ for seed, radius in ((111, 0.3), (112, 2.0)):
     )
 
 # %% test="q1 best multiple" points=1 hidden=true
-Ball = TraceBall  # variant 1 of 2
-Ball = FrobeniusBall  # variant 2 of 2
+Ball = (TraceBall, FrobeniusBall)[TERM % 2]
 for seed, missing, factor in ((121, 0.5, 0.6), (122, 0.3, 1.7), (123, 0.6, 4.0)):
     X, Y = small_data(40, 6, 5, missing=missing, rng=np.random.default_rng([TERM, seed]))
     problem, ball = Problem.from_dense(Squared(), X, Y), Ball(1.0)
