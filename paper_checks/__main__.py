@@ -45,6 +45,8 @@ examples:
 Exit status: 0 all come out as recorded, 1 some do not, 2 wrong usage or folder.
 """
 
+_BELONGS = {"json": ("run", "show"), "out": ("errata",), "report": ("run",), "html": ("run",)}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
@@ -95,20 +97,19 @@ def _check_usage(options: argparse.Namespace) -> None:
         raise ValueError(f"ids belong to `show`, got {options.ids}; choose with --only instead.")
     if options.command == "show" and (not options.ids) == (options.only is None):
         raise ValueError("`show` takes ids or --only PATTERN, such as `show A12`.")
-    if options.json and options.command in ("list", "errata"):
-        raise ValueError(f"--json belongs to `run` and `show`, not to `{options.command}`.")
-    if options.out is not None:
-        if options.command != "errata":
-            raise ValueError(f"--out belongs to `errata`, not to `{options.command}`.")
-        check_target(options.out)
-    if options.report is not None:
-        if options.command != "run":
-            raise ValueError(f"--report belongs to `run`, not to `{options.command}`.")
-        report_folder(options.report)  # better now than after minutes of checks
-    if options.html is not None:
-        if options.command != "run":
-            raise ValueError(f"--html belongs to `run`, not to `{options.command}`.")
-        check_page(options.html)
+    for name, commands in _BELONGS.items():
+        given = getattr(options, name) not in (None, False)
+        if given and options.command not in commands:
+            meant = " and ".join(f"`{command}`" for command in commands)
+            raise ValueError(f"--{name} belongs to {meant}, not to `{options.command}`.")
+    # Better now than after minutes of checks.
+    for path, check in (
+        (options.out, check_target),
+        (options.report, report_folder),
+        (options.html, check_page),
+    ):
+        if path is not None:
+            check(path)
 
 
 def _results(

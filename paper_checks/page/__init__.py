@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -69,16 +70,5 @@ def _statement(result: Result) -> dict[str, Any]:
 
 def _facts(result: Result) -> list[dict[str, Any]]:
     """Return the comparisons behind a verdict."""
-    return [
-        {
-            "name": fact.name,
-            "bears": fact.bears.value,
-            "measured": fact.measured,
-            "relation": fact.relation,
-            "predicted": fact.predicted,
-            "tolerance": fact.tolerance,
-            "reason": fact.reason,
-            "holds": fact.holds,
-        }
-        for fact in (result.outcome.facts if result.outcome else ())
-    ]
+    facts = result.outcome.facts if result.outcome else ()
+    return [{**asdict(f), "bears": f.bears.value, "holds": f.holds} for f in facts]

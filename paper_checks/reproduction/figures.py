@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,16 @@ class _Look:
     marker: str
     line: Any
 
+    @property
+    def marks(self) -> dict[str, Any]:
+        """What ours and the paper's numbers have in common."""
+        return {"color": self.colour, "marker": self.marker}
+
+    @property
+    def joined(self) -> dict[str, Any]:
+        """How ours are joined by a line."""
+        return {"linestyle": self.line, "linewidth": 1.3, "markersize": 4.5}
+
 
 _LOOKS = {
     ("LEML", "selected"): _Look("LEML, selected", "#0173b2", "o", "-"),
@@ -36,6 +45,8 @@ _LOOKS = {
     ("BR", "selected"): _Look("BR, penalty chosen", "0.15", "v", (0, (8, 2))),
     ("BR", "unit penalty"): _Look("BR, penalty 1", "0.5", "P", (0, (3, 1, 1, 1, 1, 1))),
 }
+# The paper's numbers: the same shape, open and larger.
+_OPEN: dict[str, Any] = {"markerfacecolor": "none", "markersize": 9, "linestyle": "none"}
 
 
 def plot_figure_1(frame: pd.DataFrame) -> Figure | None:
@@ -66,12 +77,10 @@ def plot_figure_2(frame: pd.DataFrame) -> Figure | None:
     k/L at 20 % observed. The paper's panel (a) needs data that are not at hand.
     """
     rows = _drawable(frame[frame["observed"] < 1])
-    metrics = [metric for metric in printed.METRICS if metric in set(rows["metric"])]
-    rows = (
-        rows[rows["metric"] == ("top-3" if "top-3" in metrics else metrics[0])] if metrics else rows
-    )
     if rows.empty:
         return None
+    metrics = [metric for metric in printed.METRICS if metric in set(rows["metric"])]
+    rows = printed.only(rows, metric="top-3" if "top-3" in metrics else metrics[0])
     datasets = list(dict.fromkeys(rows["dataset"]))
     with picture_style():
         figure, grid = _figure(len(datasets), 2)
@@ -88,11 +97,7 @@ def plot_figure_2(frame: pd.DataFrame) -> Figure | None:
 
 def _drawable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of methods that the figures show, each number once."""
-    known = pd.Series(
-        [pair in _LOOKS for pair in zip(frame["method"], frame["protocol"], strict=True)],
-        index=frame.index,
-        dtype=bool,
-    )
+    known = pd.MultiIndex.from_frame(frame[["method", "protocol"]]).isin(list(_LOOKS))
     rows = frame[known & (frame["loss"] == "squared")]
     # Tables 3 and 5 repeat numbers of the others.
     return rows.drop_duplicates([*printed.KEY, "metric", "protocol"], keep="last")
@@ -114,27 +119,10 @@ def _draw(ax: Axes, part: pd.DataFrame, axis: str) -> None:
         rows = printed.only(part, method=method, protocol=protocol).sort_values(axis)
         if rows.empty:
             continue
-        ax.errorbar(
-            rows[axis],
-            rows["ours"],
-            yerr=rows["stderr"].fillna(0.0),
-            color=look.colour,
-            marker=look.marker,
-            linestyle=look.line,
-            markersize=4.5,
-            linewidth=1.3,
-            label=look.name,
-        )
+        x, errors = rows[axis], rows["stderr"].fillna(0.0)
+        ax.errorbar(x, rows["ours"], yerr=errors, label=look.name, **look.marks, **look.joined)
         if protocol != "selected":  # one set of printed points per method is enough
-            ax.plot(
-                rows[axis],
-                rows["paper"],
-                color=look.colour,
-                marker=look.marker,
-                markerfacecolor="none",
-                markersize=9,
-                linestyle="none",
-            )
+            ax.plot(x, rows["paper"], **look.marks, **_OPEN)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     ax.set_xticks(sorted(part[axis].unique()))
 
@@ -147,10 +135,8 @@ def _finish(figure: Figure, grid: Any, title: str) -> None:
             handles.setdefault(label, handle)
     from matplotlib.lines import Line2D
 
-    open_mark: dict[str, Any] = {"color": "0.3", "marker": "o", "markerfacecolor": "none"}
-    handles["the paper's numbers (open, same shape)"] = Line2D(
-        [], [], markersize=9, linestyle="none", **open_mark
-    )
-    shown: Sequence[Any] = list(handles.values())
-    figure.legend(shown, list(handles), loc="outside lower center", ncols=min(3, len(handles)))
+    open_mark = Line2D([], [], color="0.3", marker="o", **_OPEN)
+    handles["the paper's numbers (open, same shape)"] = open_mark
+    columns = min(3, len(handles))
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns)
     figure.suptitle(title)

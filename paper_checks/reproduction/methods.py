@@ -168,10 +168,9 @@ def _like(X: Any, setting: Setting) -> Any:
     return Rows(X, None).scaled(setting.unit_rows).X
 
 
-def _relevance(rows: Rows, setting: Setting, loss: str) -> BinaryRelevanceClassifier:
-    penalty = setting.relative_penalty * rows.row_norm**2
+def _relevance(rows: Rows, loss: str, penalty: float, **options: bool) -> BinaryRelevanceClassifier:
     # A gradient of a hundredth decides no ranking, and costs a fraction of the default.
-    model = BinaryRelevanceClassifier(loss=loss, penalty=penalty, tol=1e-2)
+    model = BinaryRelevanceClassifier(loss=loss, penalty=penalty, tol=1e-2, **options)
     return model.fit(rows.X, rows.Y, mask=rows.mask)
 
 
@@ -181,7 +180,7 @@ def _try_relevance(loss: str, fitted: Rows, held_out: Rows) -> Iterator[tuple[Se
         train, judge = fitted.scaled(unit_rows), held_out.scaled(unit_rows)
         for penalty in _BR_PENALTIES:
             setting = Setting(unit_rows, intercept=True, relative_penalty=penalty)
-            model = _relevance(train, setting, loss)
+            model = _relevance(train, loss, penalty * train.row_norm**2)
             yield setting, held_out_hits(judge, model.decision_function(judge.X))
 
 
@@ -189,13 +188,12 @@ def _binary_relevance(task: Task, rows: Rows, rng: np.random.Generator) -> Train
     """Train BR with its penalty chosen on training rows, or with that of the printed rows."""
     if task.protocol == "unit penalty":
         penalty = _BR_PRINTED_PENALTY[task.loss]
-        plain = BinaryRelevanceClassifier(
-            loss=task.loss, penalty=penalty, fit_intercept=False, tol=1e-2
-        ).fit(rows.X, rows.Y, mask=rows.mask)
+        plain = _relevance(rows, task.loss, penalty, fit_intercept=False)
         return Trained(plain.decision_function, 0.0, {})
     tried = functools.partial(_try_relevance, task.loss)
     setting, share = best_setting(rows, tried, folds=_folds(task), rng=rng)
-    model = _relevance(rows.scaled(setting.unit_rows), setting, task.loss)
+    scaled = rows.scaled(setting.unit_rows)
+    model = _relevance(scaled, task.loss, setting.relative_penalty * scaled.row_norm**2)
     choice = {**asdict(setting), "held_out": share}
     return Trained(lambda X: model.decision_function(_like(X, setting)), 0.0, choice)
 

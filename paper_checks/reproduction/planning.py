@@ -156,20 +156,12 @@ class Task:
         """Return the cell of one repetition."""
         return Cell(KIND, {**asdict(self), "repetition": repetition}, seed)
 
-    @property
-    def shown(self) -> str:
-        """The task in words."""
-        ratio = "" if self.ratio is None else f" k/L {self.ratio:.0%}"
-        seen = "" if self.observed == 1 else f" observed {self.observed:.0%}"
-        return f"{self.dataset} {self.method} {self.loss}{ratio}{seen} {self.protocol}"
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The rows to fill, the cells that fill each, and sentences about what was left out."""
 
     rows: tuple[tuple[Row, Task], ...]
-    extra: tuple[Task, ...]
     repetitions: dict[Task, int]
     seed: int
     notes: tuple[str, ...]
@@ -223,10 +215,11 @@ def make_plan(request: Request) -> Plan:
     ]
     if not rows:
         raise ValueError(_nothing(request, datasets, absent))
-    extra = _split_tasks(request) if ("delicious" in datasets and _asks_for_splits(rows)) else ()
-    tasks = list(dict.fromkeys([task for _, task in rows] + list(extra)))
+    tasks = [task for _, task in rows]
+    if any((row.table, row.dataset, row.method) == (10, "delicious", "CPLST") for row, _ in rows):
+        tasks += _split_tasks(request)
     repetitions = {task: _repetitions(task, request.quick) for task in tasks}
-    return Plan(tuple(rows), extra, repetitions, request.seed, _notes(absent, tables, datasets))
+    return Plan(tuple(rows), repetitions, request.seed, _notes(absent, tables, datasets))
 
 
 def _nothing(request: Request, datasets: Sequence[str], absent: Sequence[str]) -> str:
@@ -286,21 +279,13 @@ def _repetitions(task: Task, quick: bool) -> int:
     return min(number, 2) if quick else number
 
 
-def _asks_for_splits(rows: Sequence[tuple[Row, Task]]) -> bool:
-    return any(
-        (row.table, row.dataset, row.method) == (10, "delicious", "CPLST") for row, _ in rows
-    )
-
-
-def _split_tasks(request: Request) -> tuple[Task, ...]:
+def _split_tasks(request: Request) -> list[Task]:
     """Return CPLST on other splits of delicious: how much do splits matter to its AUC?"""
     content, folds = loaded("delicious", request.folder)[1], 2 if request.quick else 3
-    tasks = (
+    return [
         Task("delicious", content, "CPLST", "squared", ratio, 1.0, "closed form", folds, split)
-        for split in SPLIT_CHECK
-        for ratio in SPLIT_RATIOS
-    )
-    return tuple(tasks)
+        for split, ratio in product(SPLIT_CHECK, SPLIT_RATIOS)
+    ]
 
 
 def _notes(
