@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -15,8 +16,6 @@ from assignments.source import MARK, Cell
 __all__ = ["otter_notebook", "solution_notebook", "strip_solution", "student_notebook", "write"]
 
 Notebook = dict[str, Any]
-_OTTER_SETTINGS = ("init_cell: true", "export_cell: false")
-_OTTER_KEYS = ("points", "manual")
 QUESTION = "leml_question"  # in the metadata of a cell: the question that it answers
 ANSWER_HERE = "_Type your answer here, replacing this text._"
 
@@ -121,49 +120,41 @@ def solution_notebook(assignment: Assignment) -> Notebook:
 
 def otter_notebook(assignment: Assignment, term: int) -> Notebook:
     """Return the notebook that `otter assign` reads, TERM written into every hidden test."""
-    name = f"name: {json.dumps(assignment.name)}"
-    cells = [_cell("raw", "\n".join(["# ASSIGNMENT CONFIG", name, *_OTTER_SETTINGS]))]
-    question, role = "", "text"
-    for block in assignment.blocks:
-        changed = block.question != question
-        cells += _closing(role, changed and bool(question))
-        cells += _opening(assignment, block, changed and bool(block.question))
-        question, role = block.question, block.role
-        cells += [_otter_cell(block, cell, term) for cell in block.cells]
-    cells += _closing(role, bool(question))
+    cells = [_raw("ASSIGNMENT CONFIG", name=assignment.name, init_cell=True, export_cell=False)]
+    for name, blocks in itertools.groupby(assignment.blocks, lambda block: block.question):
+        asked = assignment.questions.get(name, {})
+        settings = {key: asked[key] for key in ("points", "manual") if key in asked}
+        cells += [_raw("BEGIN QUESTION", name=name, **settings)] if name else []
+        for block in blocks:
+            inner = [_otter_cell(block, cell, term) for cell in block.cells]
+            role = block.role.upper()
+            marked = [_raw(f"BEGIN {role}"), *inner, _raw(f"END {role}")]
+            cells += inner if block.role == "text" else marked
+        cells += [_raw("END QUESTION")] if name else []
     return _notebook(assignment, "otter", cells)
 
 
-def _closing(role: str, ends_question: bool) -> list[dict[str, Any]]:
-    block = [_cell("raw", f"# END {role.upper()}")] if role != "text" else []
-    return block + ([_cell("raw", "# END QUESTION")] if ends_question else [])
+def _raw(heading: str, **settings: Any) -> dict[str, Any]:
+    """Return one of otter's own cells."""
+    return _cell("raw", "\n".join([f"# {heading}", *_yaml(settings)]))
 
 
-def _opening(assignment: Assignment, block: Block, begins: bool) -> list[dict[str, Any]]:
-    cells = []
-    if begins:
-        settings = assignment.questions[block.question]
-        lines = [f"{key}: {json.dumps(settings[key])}" for key in _OTTER_KEYS if key in settings]
-        name = f"name: {json.dumps(block.question)}"
-        cells.append(_cell("raw", "\n".join(["# BEGIN QUESTION", name, *lines])))
-    return cells + ([_cell("raw", f"# BEGIN {block.role.upper()}")] if block.role != "text" else [])
+def _yaml(settings: dict[str, Any]) -> list[str]:
+    return [f"{key}: {json.dumps(value)}" for key, value in settings.items()]
 
 
 def _otter_cell(block: Block, cell: Cell, term: int) -> dict[str, Any]:
     if block.role == "tests":
-        seed = f"TERM = {term}\n" if cell.test["hidden"] else ""
-        return _cell("code", f"{_test_config(cell)}\n{seed}{cell.text}")
+        name, points, hidden = (cell.test[key] for key in ("test", "points", "hidden"))
+        config = "\n".join(_yaml({"name": name, "points": points, "hidden": hidden}))
+        seed = f"TERM = {term}\n" if hidden else ""
+        marked = f'""" # BEGIN TEST CONFIG\n{config}\n""" # END TEST CONFIG'
+        return _cell("code", f"{marked}\n{seed}{cell.text}")
     if "demonstration" in cell.tags:
         return _cell("code", f"# BEGIN SOLUTION NO PROMPT\n{cell.text}\n# END SOLUTION")
     if block.role == "solution":
         return _cell(cell.kind, mark_answers(cell.text) if cell.kind == "code" else cell.text)
     return _cell(cell.kind, cell.text, cell.tags)
-
-
-def _test_config(cell: Cell) -> str:
-    settings = {"name": cell.test["test"], **cell.test}
-    lines = [f"{key}: {json.dumps(settings[key])}" for key in ("name", "points", "hidden")]
-    return "\n".join(['""" # BEGIN TEST CONFIG', *lines, '""" # END TEST CONFIG'])
 
 
 def write(path: Path, notebook: Notebook) -> None:
