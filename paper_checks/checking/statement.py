@@ -110,7 +110,7 @@ class Statement:
         How sure we are.
     matters : int
         How much it matters: 3 for what changes a result or a program, 2 for a condition that a
-        reader needs, 1 for the rest; 0 when it simply holds.
+        reader needs, 1 for the rest. Of no account when it simply holds.
     where : str
         The sentence in the paper: section, paragraph and sentence, or the formula's number.
     anchor : str
@@ -129,7 +129,7 @@ class Statement:
     why: str = ""
     example: str = ""
     sure: Sure | None = None
-    matters: int = 0
+    matters: int = 1
     where: str = ""
     anchor: str = ""
 

@@ -60,7 +60,7 @@ def _statement(result: Result) -> dict[str, Any]:
         **result.record(),
         **{name: getattr(statement, name) for name in _TOLD},
         "sure": statement.sure.value if statement.sure else "",
-        "matters": statement.matters,
+        "matters": 0 if statement.verdict is Verdict.HOLDS else statement.matters,
         "objection": result.objection,
         "note": result.outcome.note if result.outcome else result.error,
         "relation": result.outcome.shown.relation if result.outcome else "",

@@ -221,7 +221,6 @@ def loss_average(world: Atoms, name: str, Z: Array, n: int) -> float:
     example="n = 1, x = +-1, predictors x and -x with the linear loss: the deviation is 1 and so "
     "is the average.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix B.2, line 13 of the formulas",
     anchor="469af5c0fb26",
 )
@@ -381,7 +380,6 @@ def _point_change(s: int) -> float:
     example="d = L = 1, independent signs: a sum of s means of n signs is of order sqrt(s/n), not "
     "s/sqrt(n).",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix B.2, line 22 of the formulas",
     anchor="e46f45b43750",
 )
@@ -415,7 +413,6 @@ def supremum_of_a_sum(effort: Effort) -> Outcome:
     why="|V|_F is at least |V|_2, so that the second inequality points the wrong way.",
     example="V = I of size 9: |V|_F = 3, |V|_2 = 1.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix B.3.1, line 1 of the formulas",
     anchor="92a4a193a618",
 )
@@ -484,7 +481,6 @@ def second_moment(effort: Effort) -> Outcome:
     why="Dividing x by sqrt(Sigma) is another quantity, not a bound.",
     example="Sigma = 25: R_n of the raw x is five times the right-hand side.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix B.3.2, line 2 of the formulas",
     anchor="9f0d1d0c201d",
 )

@@ -216,7 +216,6 @@ def net_bound(d: int, radius: float) -> float:
     "the subtracted term.",
     example="A = (1, 0)^T, v = (1, 0)^T: A^T v = 1, A v does not exist.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix B.4, line 12 of the formulas",
     anchor="0dec611727d3",
 )
@@ -313,7 +312,6 @@ def where_d_and_labels_meet(_: Effort) -> Outcome:
     why="The integral is E max(Y, 0).",
     example="Y = -1 always: E[Y] = -1, the integral is 0.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix B.4, line 20 of the formulas",
     anchor="a20e72602379",
 )

@@ -147,7 +147,6 @@ def variance_in_lemma_2(effort: Effort) -> Outcome:
     why="The display computes E W^2; Z is the name of the predictor.",
     example="n = 1: W = 0 has variance 0, Z = -+mu e_l^T has variance 1.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix C.1, paragraph 13, sentence 3",
     anchor="8efc35404725",
 )
@@ -194,7 +193,6 @@ def cantelli_chance(n_labels: float) -> float:
     example="L = 1, n without end: |v|^2/n is the square of a standard normal, above 1/2 with "
     "probability 0.48.",
     sure=Sure.EXACT,
-    matters=1,
     where="Appendix C.1, paragraph 11, sentence 1",
     anchor="94d6f6a7a269",
 )

@@ -56,7 +56,6 @@ def printed_matrix(X: Array, columns: NDArray[np.int64], n_labels: int, last: in
     why="The sum is over the training points, of which there are n.",
     example="n = 3, L = 1: three terms, as printed one.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix C.2, line 12 of the formulas",
     anchor="7f0048775284",
 )
@@ -95,7 +94,6 @@ def printed_proxy(d: int) -> float:
     why="cosh t <= exp(t^2/2), and the proof uses exp(t^2).",
     example="t = 1: cosh 1 = 1.543, exp(1/2) = 1.649, exp(1) = 2.718.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix C.2, paragraph 7, sentence 2",
     anchor="9faccecd741a",
 )
@@ -139,7 +137,6 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
     example="L = d = 1, n without end: |X|_F^2/n is the square of a standard normal, above 1/2 "
     "with probability 0.48.",
     sure=Sure.EXACT,
-    matters=1,
     where="Appendix C.2, paragraph 12, sentence 1",
     anchor="015ecc784d90",
 )

@@ -98,7 +98,6 @@ def _alternate(data: Instance, rng: np.random.Generator, iterations: int = 60) -
     "the truncation open, and zero singular values cannot be inverted.",
     example="X = (1 0), Y = 1, k = 1: Z = (1, t)^T is a minimiser for every t.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 2.1, paragraph 4, sentence 1",
     anchor="92e218a6924b",
 )
@@ -171,7 +170,6 @@ def _thin_svd_predictor(data: Instance) -> Array:
     why="For orthogonal parts the squares of the norms add up, not the norms.",
     example="a = (3, 0), b = (0, 4): |a + b| = 5, |a| + |b| = 7.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 2.1, line 4 of the formulas",
     anchor="97cc1227263d",
 )
@@ -293,7 +291,6 @@ def the_objectives_are_one_function(effort: Effort) -> Outcome:
     why="With tied singular values each closed form may pick another of the minimisers.",
     example="X = Y = I of size 2, k = 1: diag(1, 0) and diag(0, 1) both solve both problems.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 2.1, paragraph 7, sentence 1",
     anchor="dc6d449fb987",
 )
@@ -349,7 +346,6 @@ def _turned_cplst(data: Instance) -> CPLST:
     example="X = (1, -1)^T, Y = (1, 1)^T: Equation (3) predicts 0, the original method the mean, "
     "1.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 2.1, paragraph 6, sentence 1",
     anchor="8897159fcedb",
 )
@@ -382,7 +378,6 @@ def the_original_centres_the_labels(effort: Effort) -> Outcome:
     example="X = (3 4): V_X = (0.6, 0.8)^T is 2 x 1, S = 5; V_X/5 is 2 x 1 as it must be, V_X^T/5 "
     "is 1 x 2.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 2.1, line 17 of the formulas",
     anchor="f9a76f8f0867",
 )

@@ -58,7 +58,6 @@ LABEL_LAWS = {
     why="The law of total expectation needs one event and its complement.",
     example="If E_min were certain and E_max had probability 1/2, the weights would add up to 3/2.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix B.4, line 2 of the formulas",
     anchor="2dfab6788a75",
 )
@@ -109,7 +108,6 @@ def probability_of_the_event(n: int) -> float:
     example="'With probability 0.9, heads has probability 1/2' says no more than that heads has "
     "probability 1/2.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix B.4, paragraph 2, sentence 1",
     anchor="849bfb517362",
 )
@@ -144,7 +142,6 @@ def doubled_probability(_: Effort) -> Outcome:
     example="200 uniform labels, delta = 0.05: 20,000 log 4,000 = 165,881 points, against 600 log "
     "4,000 = 4,977.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix B.4, paragraph 2, sentence 1",
     anchor="849bfb517362",
 )

@@ -32,7 +32,6 @@ TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.fl
     why="The sentence binds j and then speaks of l.",
     example="y_i^3 = 1: is the third label present, or the l-th?",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 2, paragraph 1, sentence 3",
     anchor="517c0c59e5f2",
 )
@@ -211,7 +210,6 @@ def class_by_column(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
     why="Two losses that differ by a factor of two share one lambda.",
     example="x = y = 1, penalty z^2/2: (z - 1)^2 gives z = 2/3, (z - 1)^2/2 gives z = 1/2.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 2.1, paragraph 1, sentence 1",
     anchor="5ae32bd55f6b",
 )

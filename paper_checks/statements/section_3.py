@@ -34,7 +34,6 @@ LIMIT = "alternating minimisation to its rounding limit"
     why="It is a minimum over factorisations; every unbalanced one is larger.",
     example="1 = 2 x (1/2): (4 + 1/4)/2 = 2.125, the trace norm is 1.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 3, paragraph 1, sentence 5",
     anchor="9aa332d5cce8",
 )

@@ -35,7 +35,6 @@ CONSTANT = 2.0  # of the O() of Algorithm 1: two products with X, two passes ove
     why="The summand does not depend on the index of the sum.",
     example="Two points with 1 and 3 nonzeros: the average is 2, the printed sum is 1 or 3.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 3, paragraph 8, sentence 4",
     anchor="9dca5c5325bb",
 )
@@ -73,7 +72,6 @@ def printed_average(X: NDArray[np.bool_], i: int) -> float:
     example="One of n points has n nonzeros and n labels, the others none: n^2 k nonzeros, against "
     "|Omega| d k = n k.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 3, paragraph 8, sentence 5",
     anchor="7982be00df1f",
 )
@@ -198,7 +196,6 @@ def _sparse_world(effort: Effort, share: float) -> FactorWorld:
     why="A label that is never seen has no entry in Omega, and its row of H is never read.",
     example="One label seen, L - 1 never: nothing of the cost depends on L.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 3, paragraph 9, sentence 1",
     anchor="a1294da240ba",
 )
@@ -267,7 +264,6 @@ def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Outcome:
     why="The result is a d x k matrix, to which lambda w is added.",
     example="X with one nonzero, d = 10^6, k = 10: 10 products with X, but 10^7 numbers to write.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 3.2, paragraph 5, sentence 1",
     anchor="577a6ccf8549",
 )

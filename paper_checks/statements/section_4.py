@@ -287,7 +287,6 @@ def claimed_shared_norm(n_labels: int) -> float:
     why="The norm is |z| sqrt(L), and |z| is not restricted.",
     example="z = 2, L = 4: (2 2 2 2) has norm 4, above sqrt(4) = 2.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 4, paragraph 14, sentence 2",
     anchor="9f1b7b463098",
 )
@@ -329,7 +328,6 @@ def _power(S: Array, Z: Array) -> float:
     why="Z* is fixed, so that its deviation needs no supremum and has mean zero.",
     example="A class of one predictor: the excess is 0, two deviations are not.",
     sure=Sure.PROVED,
-    matters=1,
     where="Appendix B, paragraph 3, sentence 1",
     anchor="10d14bfb3fdb",
 )
@@ -430,7 +428,6 @@ def share_lost(Z: Array, ball: TraceBall | FrobeniusBall) -> float:
     example="Z = I/2 of size 4: |Z|_F = 1, |Z|_tr = 2. At radius 1 the Frobenius ball contains Z, "
     "the trace ball loses a quarter of |Z|_F^2.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 4, paragraph 15, sentence 3",
     anchor="9581ba9d4f50",
 )

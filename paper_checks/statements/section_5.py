@@ -30,7 +30,6 @@ ROUNDED = 0.5  # scores above it are rounded to 1
     why="The terms of the sum have no index i, so that one point would be counted n times.",
     example="n = 2, L = 1, one point right and one wrong: the loss is 1/2, the printed sum 0 or 1.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 5, line 1 of the formulas",
     anchor="2446ebf8b9d5",
 )
@@ -81,7 +80,6 @@ def rounded(scores: Array) -> Array:
     example="One absent label, y = -1, with the perfect score f = -1: it is rounded to 0, which is "
     "not -1, and counts as an error.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 5, paragraph 12, sentence 1",
     anchor="932a0c9ae6b7",
 )
@@ -143,7 +141,6 @@ def _logistic_losses(effort: Effort) -> tuple[float, float, float]:
     example="A point without labels: of the pairs of a present and an absent label there are none, "
     "and 0/0 is no area.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 5, paragraph 13, sentence 1",
     anchor="db537b7db831",
 )

@@ -197,7 +197,6 @@ def growth_for(total: float) -> float:
     why="Durations that grow so add up to far more than the total.",
     example="7 + 16 + 36 + 81 + 182 thousand seconds are 3.7 days.",
     sure=Sure.EXACT,
-    matters=1,
     where="Section 5.1, paragraph 4, sentence 10",
     anchor="9c6f058c2f58",
 )
@@ -378,7 +377,6 @@ def lead_over_regression() -> pd.Series:
     why="On bibtex the accuracy of LEML still grows with k from k/L 20 % on.",
     example="bibtex, top-1: 58.33 at k/L 20 % (Table 6), and 63.02 for CPLST at k = L.",
     sure=Sure.EXACT,
-    matters=1,
     where="Section 5.1, paragraph 3, sentence 2",
     anchor="0f48c1188c3d",
 )

@@ -32,7 +32,6 @@ Array = NDArray[np.float64]
     example="X = I, Y = I of size 2: the fits are multiples of e_1 and e_2, a Z of rank 2, above k "
     "= 1.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 5.2, paragraph 1, sentence 3",
     anchor="9f2f22274b56",
 )
@@ -90,7 +89,6 @@ def _best_of_rank(problem: Problem, penalty: float, W: Array, H: Array) -> float
     why="A method cannot outperform itself.",
     example="bibtex, top-3: 28.50 (LEML) against 28.50 (LEML).",
     sure=Sure.EXACT,
-    matters=1,
     where="Section 5.2, paragraph 1, sentence 6",
     anchor="05d1a087f7d9",
 )

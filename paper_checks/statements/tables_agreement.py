@@ -75,7 +75,6 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Outcome:
     why="Two tables print one number differently.",
     example="0.7871 in Table 5, 0.7817 in Table 15.",
     sure=Sure.EXACT,
-    matters=1,
     where="Table 5, row 2",
     anchor="f8fc8f43f160",
 )
@@ -264,7 +263,6 @@ def bold_marks_the_best(_: Effort) -> Outcome:
     why="A tie is marked once.",
     example="compphys, 60 %: 74.00 stands twice in the row, once in bold.",
     sure=Sure.EXACT,
-    matters=1,
     where="caption of Table 8",
     anchor="75afe25738b1",
 )
@@ -286,7 +284,6 @@ def bold_marks_of_table_8(_: Effort) -> Outcome:
     why="A value that is not the lowest is marked.",
     example="bibtex, 20 %: 0.0127 is bold, 0.0126 is in the same row.",
     sure=Sure.EXACT,
-    matters=1,
     where="caption of Table 9",
     anchor="0719c287c3b5",
 )
@@ -309,7 +306,6 @@ def bold_marks_of_table_9(_: Effort) -> Outcome:
     example="autofood, k/L 20 %, 40 % observed, logistic: 81.58 against 68.42, and 81.58 is not "
     "bold.",
     sure=Sure.EXACT,
-    matters=1,
     where="caption of Table 11",
     anchor="dcad3f2aec97",
 )
@@ -332,7 +328,6 @@ def bold_marks_of_table_11(_: Effort) -> Outcome:
     example="autofood, k/L 20 %, 40 % observed, logistic: 0.0655 against 0.0838, and 0.0655 is not "
     "bold.",
     sure=Sure.EXACT,
-    matters=1,
     where="caption of Table 14",
     anchor="aa0626cacf23",
 )

@@ -83,7 +83,6 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
     why="Where no score reaches 1/2, rounding predicts no label, whatever the ranking.",
     example="Scores (0.4, 0.1), labels (1, 0): the ranking is right, the Hamming loss 1/2.",
     sure=Sure.EXACT,
-    matters=1,
     where="Section 5, paragraph 9, sentence 1",
     anchor="0269de1065df",
 )
@@ -119,7 +118,6 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Outcome:
     "all.",
     example="bibtex, k/L 40 %, 20 % observed: BCS 0.2496, no label 2.40/159 = 0.0151, LEML 0.0136.",
     sure=Sure.EXACT,
-    matters=1,
     where="caption of Table 14",
     anchor="aa0626cacf23",
 )
@@ -157,7 +155,6 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Outcome:
     why="Two methods agree to four digits in one measure and in no other.",
     example="autofood, 20 %: AUC 0.7599 twice.",
     sure=Sure.CONJECTURE,
-    matters=1,
     where="caption of Table 10",
     anchor="f368472eae26",
 )
@@ -197,7 +194,6 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Outcome:
     "minimiser.",
     example="Label 1, score 0.3: (1 - 0.3)^2 is the squared hinge loss and twice the squared one.",
     sure=Sure.EXACT,
-    matters=1,
     where="caption of Table 11",
     anchor="dcad3f2aec97",
 )
@@ -276,7 +272,6 @@ def sizes_of_the_data_sets(_: Effort) -> Outcome:
     why="Equal scores are told apart by rounding errors.",
     example="compphys, 80 % and 100 %: AUC 0.7806 and 0.7804.",
     sure=Sure.EXACT,
-    matters=1,
     where="caption of Table 10",
     anchor="f368472eae26",
 )
@@ -314,7 +309,6 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
     why="A curve that falls and comes back to where it was is unlike what this data set gives.",
     example="0.8833, 0.8814, 0.8834; we measured a fall of about 0.002 and no change after it.",
     sure=Sure.CONJECTURE,
-    matters=1,
     where="caption of Table 10",
     anchor="f368472eae26",
 )

@@ -65,7 +65,6 @@ def printed_infimum(Z: Array) -> float:
     why="An arg inf is a matrix; both sides of the inequality are numbers.",
     example="d = L = 2: the right-hand side adds a 2 x 2 matrix to two numbers.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 4, line 2 of the formulas",
     anchor="2e3682325eae",
 )
@@ -265,7 +264,6 @@ def bernoulli_deviation(n: int, rate: float) -> float:
     "more than one label does.",
     example="s copies of one label: the mean over them is that label, and deviates as it does.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 4, line 2 of the formulas",
     anchor="2e3682325eae",
 )

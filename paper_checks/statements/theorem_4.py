@@ -316,7 +316,6 @@ def compact_support(_: Effort) -> Outcome:
     why="To second order in v condition 3 says sigma_1 <= eta^2.",
     example="Signs/sqrt(d): eta^2 = sigma_1 = 1/d.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 4, line 3 of the formulas",
     anchor="92319d3a08bd",
 )
@@ -366,7 +365,6 @@ def _proxy_only(setting: Setting) -> float:
     example="One eigenvalue 1 and d - 1 zeros: the form is radius sqrt(2d/(nL)), for d > L/2 above "
     "the radius/sqrt(n) of Theorem 3.",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 4, line 3 of the formulas",
     anchor="92319d3a08bd",
 )

@@ -171,7 +171,6 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
     "a logarithm and needs bounded x.",
     example="|x| = 1, isotropic, d = L: R_n <= radius (sqrt(2 log(2L)/(nL)) + log(2L)/(3n)).",
     sure=Sure.PROVED,
-    matters=1,
     where="Section 4, paragraph 11, sentence 2",
     anchor="f16260c614d7",
 )

@@ -44,7 +44,7 @@ def test_an_entry_is_complete(statement):
 
 @pytest.mark.parametrize("statement", [s for s in PAPER.values() if s.id not in IDS])
 def test_what_holds_has_no_entry(statement):
-    assert not any((statement.why, statement.example, statement.sure, statement.matters))
+    assert not any((statement.why, statement.example, statement.sure))
 
 
 @pytest.mark.parametrize("statement", ENTRIES, ids=IDS)
