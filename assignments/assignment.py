@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -220,13 +220,21 @@ def _about(tests: Specification, assignment: Assignment, wheel: str) -> str:
     return text.format(wheel=wheel, all=tests.points + written, **points)
 
 
+def _heading(settings: dict[str, Any]) -> str:
+    """Return the heading of a question, which says what it is worth and how long it takes."""
+    asked, worth = f"Question {settings['question'][1:]}", f"{settings['points']:g} points"
+    if settings.get("manual"):
+        asked, worth = "Open question", "5 points on top"
+    return f"## {asked}: {settings['title']} ({worth}, {settings['minutes']} minutes)"
+
+
 class _Reader:
     """Put cells into blocks, cell by cell; a question ends at the text behind its solution."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.questions: dict[str, dict[str, Any]] = {}
-        self._question, self._written = "", False
+        self._question, self._heading, self._written = "", "", False
 
     def read(self, cell: Cell) -> None:
         """Take one cell."""
@@ -238,6 +246,9 @@ class _Reader:
             self._question = ""
         if cell.role != "text" and not self._question:
             raise cell.fault(f"{cell.role} outside a question.")
+        if cell.role == "text" and self._heading:
+            cell = replace(cell, text=f"{self._heading}\n\n{cell.text}")
+            self._heading = ""
         if not self.blocks or (last.role, last.question) != (cell.role, self._question):
             last = Block(cell.role, self._question)
             self.blocks.append(last)
@@ -249,7 +260,7 @@ class _Reader:
         if not name or name in self.questions:
             raise cell.fault(f"a question needs a name of its own; got {name!r}.")
         self.questions[name] = settings | {"line": cell.line}
-        self._question = name
+        self._question, self._heading = name, _heading(settings) if "title" in settings else ""
 
     def read_written(self, question: WrittenQuestion, last: Cell) -> None:
         """Take a question of the written part, as if its cells stood at the end of the source."""

@@ -152,13 +152,12 @@ plt.show()
 
 # %% [raw]
 # question = "q1"
+# title = "the supremum over a ball"
 # points = 3
 # goal = "dual norms; which matrix attains the supremum over a ball"
 # minutes = 25
 
 # %% [markdown]
-# ## Question 1: the supremum over a ball (3 points, 25 minutes)
-#
 # For L > 1 the class is a ball of matrices, and $\sup_Z\langle Z, V\rangle$ over it is r times the
 # *dual norm* of V. Work out both dual norms (for the trace ball write Z by its singular value
 # decomposition, and ask which matrices are the extreme points of the ball).
@@ -243,13 +242,12 @@ for kind, make in (("trace", TraceBall), ("frobenius", FrobeniusBall)):
 
 # %% [raw]
 # question = "q2"
+# title = "the average given the data"
 # points = 3
 # goal = "the average given the data, one sign per point, with a standard error"
 # minutes = 25
 
 # %% [markdown]
-# ## Question 2: the average given the data (3 points, 25 minutes)
-#
 # So $R_n$ is r/n times the mean of a dual norm of V. Given the data only the signs are random, and
 # the average can be measured on any data set.
 #
@@ -359,13 +357,12 @@ assert values[0] != values[2], (
 
 # %% [raw]
 # question = "q3"
+# title = "a billion points for the price of one"
 # points = 3
 # goal = "the law of V given the label counts, sampled at a cost free of n"
 # minutes = 25
 
 # %% [markdown]
-# ## Question 3: a billion points for the price of one (3 points, 25 minutes)
-#
 # When the law of x is known there is no need to draw n points. Column l of V is the signed sum of
 # the $n_l$ points that show label l, and given the counts $(n_1, \dots, n_L)$ the columns are
 # independent. Find the law of such a column *exactly* for
@@ -494,13 +491,12 @@ for law in ("gaussian", "rademacher", "rank-one"):
 
 # %% [raw]
 # question = "q4"
+# title = "find the constant"
 # points = 3
 # goal = "the constant of Theorem 3 is 1; rank-one features attain it in the limit, and how fast"
 # minutes = 35
 
 # %% [markdown]
-# ## Question 4: find the constant (3 points, 35 minutes)
-#
 # Both dual norms are at most the Frobenius norm, and $E|V|_F^2 = n\Sigma$ as in the warm-up. So
 # for **both** balls
 # $$R_n \le r\sqrt{\Sigma/n},$$
@@ -612,13 +608,12 @@ for L in (1, 4, 16, 64):
 
 # %% [raw]
 # question = "q5"
+# title = "how much could a better theorem gain?"
 # points = 2
 # goal = "a lower bound on E|V|^2, and how much any theorem could gain over Theorem 3"
 # minutes = 25
 
 # %% [markdown]
-# ## Question 5: how much could a better theorem gain? (2 points, 25 minutes)
-#
 # Rank-one features leave nothing to gain. Other laws do, for the trace ball: there the spectral
 # norm may be far below the Frobenius norm. How far? For every unit vector u of length d, and for
 # every label l,
@@ -716,13 +711,12 @@ print(
 
 # %% [raw]
 # question = "q6"
+# title = "a figure"
 # points = 3
 # goal = "a figure of measured averages beside the bound, on a scale on which slopes are seen"
 # minutes = 25
 
 # %% [markdown]
-# ## Question 6: a figure (3 points, 25 minutes)
-#
 # Write `plot_promise(features, observation, n_values, radius, rng)`. It draws against n, both axes
 # logarithmic, three lines made with `ax.plot` (or `ax.loglog`), each with one point for each n of
 # `n_values`, and returns the Axes:
@@ -867,13 +861,12 @@ plt.show()
 
 # %% [raw]
 # question = "q7"
+# title = "when does the bound say anything?"
 # points = 3
 # goal = "from complexity to excess risk with high probability; from which n on it is not vacuous"
 # minutes = 30
 
 # %% [markdown]
-# ## Question 7: when does the bound say anything? (3 points, 30 minutes)
-#
 # Now the risk. Let $\mathcal L(Z)$ be the risk of Z, $\hat{\mathcal L}(Z)$ the mean loss on the
 # sample, $\hat Z$ a minimiser of $\hat{\mathcal L}$ over the ball and $Z^*$ one of $\mathcal L$.
 # The loss is C-Lipschitz in the prediction and all its values lie in an interval of length B.
@@ -1035,14 +1028,13 @@ print(
 
 # %% [raw]
 # question = "open"
+# title = "what was promised?"
 # manual = true
 # points = 0
 # goal = "what an upper bound does and does not say"
 # minutes = 25
 
 # %% [markdown]
-# ## Open question: what was promised? (5 points on top, 25 minutes)
-#
 # Three colleagues look at your figures.
 #
 # 1. *"Theorem 3 is the same for both balls, so for these data the trace norm has no advantage."*

@@ -123,13 +123,12 @@ plt.show()
 
 # %% [raw]
 # question = "q1"
+# title = "the minimiser, its gap and its excess"
 # points = 4
 # goal = "the minimiser of the linear loss over each ball, its generalisation gap and excess risk"
 # minutes = 30
 
 # %% [markdown]
-# ## Question 1: the minimiser, its gap and its excess (4 points, 30 minutes)
-#
 # (a) `empirical_minimiser(V, radius, ball)` returns a minimiser $\hat Z$ of $-\langle V,Z\rangle$
 # over the ball, as a $d\times L$ array; `ball` is `"trace"` or `"frobenius"`. Hölder's inequality
 # (dual norms) tells you both the smallest value and where equality holds. Use numpy's singular
@@ -309,13 +308,12 @@ for name, ball in (("trace", TraceBall(radius)), ("frobenius", FrobeniusBall(rad
 
 # %% [raw]
 # question = "q2"
+# title = "how nearly is Theorem 3 attained?"
 # points = 3
 # goal = "a derivation, Lemma 2 for any label law (variance, Chebyshev, the factor 1 - 1/(4L))"
 # minutes = 35
 
 # %% [markdown]
-# ## Question 2: how nearly is Theorem 3 attained? (3 points, 35 minutes)
-#
 # In the world of Claim 7 the gap is $|v|/n$ (radius 1) with $v_l=\sum_i\zeta_i\,[l_i=l]$, where the
 # signs $\zeta_i$ are fair and $l_i=l$ with probability $p_l$, *any* law, all independent. Derive,
 # on paper,
@@ -465,13 +463,12 @@ for n, L in ((5, 3), (60, 12), (10**6, 40)):
 
 # %% [raw]
 # question = "q3"
+# title = "a world that does cost excess risk"
 # points = 3
 # goal = "the planted signal, a world in which the Frobenius ball pays in excess risk"
 # minutes = 35
 
 # %% [markdown]
-# ## Question 3: a world that does cost excess risk (3 points, 35 minutes)
-#
 # The worlds of Appendix C have excess risk zero, so they do not show that the Frobenius ball
 # *learns* worse. As in the warm-up, a signal is needed. **Planted world**: $x=\zeta/\sqrt d$ with
 # random signs $\zeta$, and every label agrees with $\zeta_1$ with probability $(1+\rho)/2$. Then
@@ -670,13 +667,12 @@ assert np.isclose(mean, risks.mean(), rtol=1e-6), (
 
 # %% [raw]
 # question = "q4"
+# title = "does the advantage last?"
 # points = 3
 # goal = "local slopes with standard errors; where the average stops falling with L"
 # minutes = 30
 
 # %% [markdown]
-# ## Question 4: does the advantage last? (3 points, 30 minutes)
-#
 # Theorem 4 promises the trace ball $R_n\le c\,r/\sqrt{nL}$ for isotropic features: every doubling
 # of $L$ should lower the average by the same factor. Measure it. A slope is worth nothing without
 # its standard error, and one line through everything hides a bend.
@@ -814,13 +810,12 @@ for exponent in (-0.1, -0.4):
 
 # %% [raw]
 # question = "q5"
+# title = "what Theorem 4 does not say"
 # points = 3
 # goal = "the hidden assumption of Theorem 4 as a function, and a right-hand side without it"
 # minutes = 30
 
 # %% [markdown]
-# ## Question 5: what Theorem 4 does not say (3 points, 30 minutes)
-#
 # As printed, Theorem 4 asks for no relation between $n$, $d$ and $L$. Its proof needs two. One is
 # stated in Appendix B (Lemma 1): for uniform labels and isotropic features with $E|x|^2=1$ it reads
 # $n>\frac12L^2\log(L^2/2)$; take it as given. The other is used once, inside the last estimate, and
@@ -929,13 +924,12 @@ for d, L in ((1, 300), (8, 2000), (50, 10_000), (40, 100)):
 
 # %% [raw]
 # question = "q6"
+# title = "a picture that does not lie"
 # points = 2
 # goal = "a figure of the transition that draws the bound only where it holds"
 # minutes = 25
 
 # %% [markdown]
-# ## Question 6: a picture that does not lie (2 points, 25 minutes)
-#
 # Chevet's inequality makes $c=2$ a valid constant for Gaussian features, many points and the region
 # where Theorem 4 applies. `transition_figure(curves, n)` draws the transition and returns the
 # `Axes`:
@@ -1088,13 +1082,12 @@ for d, mask in masks.items():
 
 # %% [raw]
 # question = "q7"
+# title = "one label too popular"
 # points = 2
 # goal = "Theorem 6, a label that is seen too often takes the advantage away"
 # minutes = 30
 
 # %% [markdown]
-# ## Question 7: one label too popular (2 points, 30 minutes)
-#
 # Theorem 6 allows uneven labels. What decides about the advantage of the trace ball: how many
 # labels there are, or something else?
 #
@@ -1231,14 +1224,13 @@ for d, law in worlds:
 
 # %% [raw]
 # question = "open"
+# title = "what may one write?"
 # manual = true
 # points = 0
 # goal = "what a missing condition protects, a proof or learning itself"
 # minutes = 25
 
 # %% [markdown]
-# ## Open question: what may one write? (5 points on top, 25 minutes)
-#
 # A referee report on a paper that cites Theorem 4 and Appendix C says: *"The trace norm learns from
 # missing labels at the rate $1/\sqrt{nL}$, and by the lower bound of Appendix C.2 the Frobenius
 # norm cannot do better than $1/\sqrt n$ in excess risk. We should use the trace norm whenever $L$

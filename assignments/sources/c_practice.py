@@ -139,13 +139,12 @@ for radius in (0.5, 2.0, 4.0):
 
 # %% [raw]
 # question = "q1"
+# title = "prove that nobody can do better"
 # points = 3
 # goal = "weak duality with missing labels; a lower bound from residuals, and its best multiple"
 # minutes = 30
 
 # %% [markdown]
-# ## Question 1: prove that nobody can do better (3 points, 30 minutes)
-#
 # For any numbers $y$, $f$ and $\rho$,
 # $$\tfrac12 (y - f)^2 \;\ge\; \rho\,(y - f) - \tfrac12 \rho^2,
 # \qquad\text{with equality iff } \rho = y - f.$$
@@ -284,13 +283,12 @@ for seed, missing, factor in ((121, 0.5, 0.6), (122, 0.3, 1.7), (123, 0.6, 4.0))
 
 # %% [raw]
 # question = "q2"
+# title = "walk from corner to corner"
 # points = 3
 # goal = "linear minimisation over the trace ball; the Frank-Wolfe gap as a free certificate"
 # minutes = 30
 
 # %% [markdown]
-# ## Question 2: walk from corner to corner (3 points, 30 minutes)
-#
 # Let $F(Z) = \sum_\Omega \tfrac12 (y_{il} - \langle x_i, z_l\rangle)^2$ and $G$ its gradient at
 # $Z$. One step of Frank and Wolfe goes from $Z$ towards the point $S$ of the ball that minimises
 # $\langle G, S\rangle$, as far as $F$ falls:
@@ -447,13 +445,12 @@ def draw_excess(sizes, results, oracle):
 
 # %% [raw]
 # question = "q3"
+# title = "one predictor for all labels"
 # points = 3
 # goal = "an honest comparison of the two balls - exact population risk, same samples, paired error"
 # minutes = 35
 
 # %% [markdown]
-# ## Question 3: one predictor for all labels (3 points, 35 minutes)
-#
 # If all labels share one predictor, $Z^\star = z 1^T$, a learner that knows it pools all $n s$
 # observed labels. The trace ball of radius $|Z^\star|_{tr}$ does not know it, but matrices of low
 # rank are its corners; the Frobenius ball of radius $|Z^\star|_F$ treats the labels one by one.
@@ -616,13 +613,12 @@ for law, seen in zip(laws, (UniformLabels(5, 2), UniformLabels(4, 3, replace=Tru
 
 # %% [raw]
 # question = "q4"
+# title = "closed forms, and two right answers"
 # points = 3
 # goal = "Claims 1 and 2 - the closed form, what an intercept changes, and where uniqueness fails"
 # minutes = 30
 
 # %% [markdown]
-# ## Question 4: closed forms, and two right answers (3 points, 30 minutes)
-#
 # Claim 1: with $X = U \Sigma V^T$ (positive singular values only) and $M = U^T Y$, the matrix $V
 # \Sigma^{-1} M_k$ minimises $|Y - XZ|_F^2$ over $\mathrm{rank}(Z) \le k$, where $M_k$ keeps the
 # $k$ largest singular values. Claim 2: CPLST gives the same matrix. `cplst_report(X, Y, rank)`
@@ -755,13 +751,12 @@ for n, d, L, rank in ((6, 4, 5, 2), (9, 5, 3, 1), (7 + TERM % 4, 7, 4, 3)):
 
 # %% [raw]
 # question = "q5"
+# title = "never trust a printed derivative"
 # points = 3
 # goal = "check printed derivatives by differences; gradients of the objective with missing labels"
 # minutes = 35
 
 # %% [markdown]
-# ## Question 5: never trust a printed derivative (3 points, 35 minutes)
-#
 # Newton's method for LEML needs the first and second derivative in $b$ of a loss $\ell(a, b)$, $a$
 # the label and $b$ the prediction. Table 1 of the paper prints:
 #
@@ -911,13 +906,12 @@ for seed, name in ((521, "squared"), (522, "logistic"), (523, "squared_hinge")):
 
 # %% [raw]
 # question = "q6"
+# title = "half a step of LEML"
 # points = 2
 # goal = "the H-step of LEML with missing labels; alternating minimisation never climbs"
 # minutes = 20
 
 # %% [markdown]
-# ## Question 6: half a step of LEML (2 points, 20 minutes)
-#
 # For the squared loss, $J(W, H) = \sum_\Omega \tfrac12 (y_{il} - x_i^T W h_l)^2 +
 # \tfrac{\mu}{2}(|W|_F^2 + |H|_F^2)$. For fixed $W$ the rows of $H$ are independent of each
 # other: each is a ridge regression on the $k$ features $W^T x_i$ of *its own* observed points.
@@ -1066,13 +1060,12 @@ for name in ("raw", "centred"):
 
 # %% [raw]
 # question = "q7"
+# title = "how much can be promised at all?"
 # points = 3
 # goal = "how much any bound can promise for given data, and what centring the features changes"
 # minutes = 35
 
 # %% [markdown]
-# ## Question 7: how much can be promised at all? (3 points, 35 minutes)
-#
 # The bounds compare Rademacher averages: with $V = \sum_i \varepsilon_i x_i e_{l_i}^T$, one sign
 # per point and $l_i$ one of its observed labels, uniformly, the Frobenius ball has $E|V|_F/n$ and
 # the trace ball $E|V|_2/n$. The *advantage* of the trace ball is their ratio; `diagnose` measures
@@ -1235,14 +1228,13 @@ for j, shift in enumerate(shifts):
 
 # %% [raw]
 # question = "open"
+# title = "what would you tell a colleague?"
 # manual = true
 # points = 0
 # goal = "advice to a colleague, what theory, diagnosis and measurement say together"
 # minutes = 20
 
 # %% [markdown]
-# ## Open question: what would you tell a colleague? (5 points on top, 20 minutes)
-#
 # A colleague has $n = 5000$ documents, word counts of $d = 1800$ words, $L = 160$ tags, all of
 # them known, and writes: "I use the trace norm, because Theorem 4 promises an excess risk $\sqrt L
 # \approx 13$ times smaller than the Frobenius norm's." Answer in half a page. Which of the
