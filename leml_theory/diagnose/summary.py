@@ -65,9 +65,9 @@ class Diagnosis:
         return self.raw.setting.n_labels
 
     @property
-    def points_needed(self) -> float:
-        """Number of points above which the paper's proof works, features as they are."""
-        return self.raw.points_needed
+    def compared(self) -> list[Comparison]:
+        """The comparisons that were made, without and with an intercept."""
+        return [made for made in (self.measured, self.measured_centred) if made is not None]
 
     @property
     def scaled_averages(self) -> dict[str, float]:
@@ -97,7 +97,7 @@ class Diagnosis:
 
         The dictionary goes through `json.dumps` and back unchanged.
         """
-        made = {
+        return {
             "n": self.n,
             "n_features": self.n_features,
             "n_labels": self.n_labels,
@@ -111,7 +111,6 @@ class Diagnosis:
             "gap_bounds": _plain(self.gap_bounds),
             "sentences": list(self.sentences()),
         }
-        return made
 
 
 def diagnose(
