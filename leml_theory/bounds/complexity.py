@@ -23,31 +23,6 @@ from leml_theory.bounds.failures import FailedAssumption
 from leml_theory.bounds.setting import BoundValue, Setting
 from leml_theory.rademacher import Estimate
 
-__all__ = [
-    "BERNSTEIN_CONSTANT",
-    "COMPLEXITY_BOUNDS",
-    "NET_CONSTANT",
-    "PRINTED_BOUNDS",
-    "BoundValue",
-    "Setting",
-    "best_bound",
-    "chevet",
-    "complexity_bounds",
-    "largest_count",
-    "largest_number",
-    "matrix_bernstein",
-    "monte_carlo",
-    "paper_constant",
-    "paper_points",
-    "paper_route",
-    "paper_route_as_printed",
-    "rademacher_chevet",
-    "sub_gaussian_net",
-    "tabled_bounds",
-    "theorem_3",
-    "theorem_3_as_printed",
-]
-
 Failures = tuple[FailedAssumption, ...]
 
 # c1: Bernstein's inequality for a psi_1 norm K has the constant 1/(8 e^2) in

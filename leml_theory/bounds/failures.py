@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["FailedAssumption", "failures_from_json", "failures_to_json"]
-
 
 @dataclass(frozen=True, slots=True)
 class FailedAssumption:

@@ -32,8 +32,6 @@ from leml_theory.rademacher import Estimate
 from leml_theory.risk import cross_moments, minimum_risk
 from simulations.scenario import Sample, Scenario
 
-__all__ = ["OFFSET", "offset_excess", "offset_supremum", "shown_bounds"]
-
 Array = NDArray[np.float64]
 
 # Eigenvalues, relative to the largest, that are zero but for rounding.

@@ -21,19 +21,6 @@ from leml_theory.bounds.bound import Bound
 from leml_theory.bounds.failures import FailedAssumption
 from leml_theory.bounds.setting import BoundValue, RiskSetting, Setting
 
-__all__ = [
-    "RISK_BOUNDS",
-    "bousquet_excess",
-    "bousquet_linear_gap",
-    "data_dependent_gap",
-    "expectation_bound",
-    "gaussian_excess",
-    "gaussian_linear_gap",
-    "mcdiarmid_excess",
-    "mcdiarmid_gap",
-    "paper_literal_excess",
-]
-
 Failures = tuple[FailedAssumption, ...]
 
 

@@ -12,8 +12,6 @@ from leml_theory.rademacher import BALLS
 from simulations.features import FeatureLaw, Moments
 from simulations.observation import LabelNumbers, Observation
 
-__all__ = ["LAWS", "BoundValue", "LossConstants", "RiskSetting", "Setting"]
-
 LAWS = ("gaussian", "rademacher", "other")
 
 # Moments of one law are computed along different routes: relations between them hold to rounding.

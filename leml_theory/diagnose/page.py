@@ -12,8 +12,6 @@ from leml_theory.diagnose.summary import Diagnosis
 from leml_theory.diagnose.wording import details, findings, summary, which
 from leml_theory.rademacher import Estimate
 
-__all__ = ["page"]
-
 _WIDTH = 98
 _ERRORS = "(+- is one standard error; a difference is called clear from two on.)"
 _FEATURE_LINES: dict[str, Callable[[FeatureFacts], str]] = {

@@ -18,8 +18,6 @@ from leml_theory.diagnose.labels import KnownLabels, LabelFacts
 from leml_theory.diagnose.points import Points
 from leml_theory.diagnose.wording import sentences
 
-__all__ = ["Diagnosis", "diagnose"]
-
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:

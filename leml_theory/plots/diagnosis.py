@@ -11,8 +11,6 @@ from leml_theory.diagnose import Diagnosis, FeatureFacts
 from leml_theory.plots.style import GREY, LOOKS, Look, picture_style
 from leml_theory.plots.ticks import label_logs
 
-__all__ = ["diagnosis_figure", "plot_advantage"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Line:

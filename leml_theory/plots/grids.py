@@ -20,8 +20,6 @@ from leml_theory.sweep.experiments.design import AGREES
 from leml_theory.sweep.frame import bounds_in
 from leml_theory.sweep.rates import log_log_slope
 
-__all__ = ["grid_quantities", "plot_grid"]
-
 _QUANTITIES = ("excess risk", "supremum deviation", "rademacher average", "generalisation gap")
 _MOST_PANELS = 12
 _RATIO = "Frobenius over trace"

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SCHEMA", "Cell", "Scalar", "canonical_json", "plain_scalar", "plain_value"]
-
 # Part of every key. Raise it when a kind of measurement comes to mean something else: results
 # stored under the old meaning are then refused rather than mixed with the new ones.
 SCHEMA = 1

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-__all__ = ["progress_shown"]
-
 
 class _Progress(Protocol):
     """What shows how far a run is."""

@@ -24,8 +24,6 @@ from typing import Any
 
 from leml_theory.runs.cells import canonical_json
 
-__all__ = ["Source", "code_of", "installed_version", "other_code", "source_of"]
-
 _PACKAGES = ("argument_checks", "simulations", "leml_solver", "leml_theory")
 # Rooms of `leml_theory` that plan cells or read results, and measure nothing.
 _READERS = frozenset({"plots", "sweep", "diagnose", "checks"})

@@ -38,19 +38,6 @@ from safe_files import (
     written_aside,
 )
 
-__all__ = [
-    "ELSEWHERE",
-    "Manifest",
-    "Record",
-    "Result",
-    "Shard",
-    "Status",
-    "Store",
-    "StoreError",
-    "checked_records",
-    "read_shard",
-]
-
 Record = dict[str, Scalar]
 
 _HEAD, _MIDDLE, _TAIL = b'{"checksum":"', b'","result":', b"}"

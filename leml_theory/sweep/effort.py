@@ -16,8 +16,6 @@ from leml_theory.measurements.precision import LOOKS
 from leml_theory.runs import Cell
 from leml_theory.worlds import observation_of
 
-__all__ = ["Effort", "available_memory", "memory_of", "predicted_effort"]
-
 _SIZES = ((64, 4), (64, 32), (1024, 8), (4096, 32), (16384, 64))  # n, and d and L, of pilot cells
 _DRAWS = 2
 _SECONDS = 6.0  # for all pilots of a grid together

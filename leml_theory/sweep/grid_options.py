@@ -13,8 +13,6 @@ from leml_solver.losses import LOSSES
 from leml_theory.sweep.experiments.custom import AXES, DEFAULTS, SOLVERS, WORLDS, Grid, world_of
 from leml_theory.worlds import LABELS, LAWS, label_model
 
-__all__ = ["PICTURE", "add_grid_options", "grid_of", "toml_lines"]
-
 PICTURE = ("x", "y", "hue", "panel")  # how a grid is drawn, which may change after it is measured
 _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
 

@@ -14,21 +14,6 @@ from scipy.stats import t as student
 
 from argument_checks import finite_array, nonnegative, open_probability, positive_integer
 
-__all__ = [
-    "LEVEL",
-    "ExceedanceTest",
-    "Slope",
-    "curve_slope",
-    "exceedance_test",
-    "exceeds",
-    "family_t",
-    "family_z",
-    "local_slopes",
-    "log_log_slope",
-    "looks",
-    "undecided",
-]
-
 Array = NDArray[np.float64]
 
 # Family-wise probability of crying wolf over one run.

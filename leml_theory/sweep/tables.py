@@ -14,8 +14,6 @@ from leml_theory.bounds import shown_bounds
 from leml_theory.sweep.experiments import SlopeRow
 from leml_theory.sweep.frame import bounds_in
 
-__all__ = ["FORMATS", "imprecise", "result_table", "slope_frame", "table_text"]
-
 _PLACE = (
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s",
     "observed", "skew", "radius_factor", "rank",

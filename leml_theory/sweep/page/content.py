@@ -17,8 +17,6 @@ from leml_theory.sweep.experiments.phases import LABEL_MAP, SHARE_MAP, advantage
 from leml_theory.sweep.frame import bounds_in
 from leml_theory.worlds import LAWS, label_bound
 
-__all__ = ["LARGEST", "page_data"]
-
 LARGEST = 1_400_000  # bytes of results, so that the page stays under 2 MB
 _WORDS = (
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "skew", "prediction",
