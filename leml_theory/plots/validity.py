@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from leml_theory.bounds import FailedAssumption, failures_from_json, shown_bounds
 from leml_theory.plots.ticks import number
-from leml_theory.sweep.frame import bounds_in, is_deterministic
-from leml_theory.sweep.rates import exceeds, family_t, looks
+from leml_theory.sweep.frame import bounds_in, is_above
 
 
 def is_valid(rows: pd.DataFrame, bound: str) -> NDArray[np.bool_]:
@@ -73,14 +72,7 @@ def best_valid(rows: pd.DataFrame) -> NDArray[np.float64]:
 
 def above(rows: pd.DataFrame, n_tests: int) -> NDArray[np.bool_]:
     """Return which measured means violate the smallest valid bound, among `n_tests` comparisons."""
-    errors, draws = rows["stderr"].fillna(0.0), rows["draws"].astype(int)
-    sure = [is_deterministic(row) for _, row in rows.iterrows()]
-    tests = [n_tests * looks(row) for _, row in rows.iterrows()]
-    cells = zip(rows["value"], errors, best_valid(rows), draws, sure, tests, strict=True)
+    pairs = zip(rows.iterrows(), best_valid(rows), strict=True)
     return np.array(
-        [
-            b == b and exceeds(v, s, b, family_t(m, k), deterministic=same)
-            for v, s, b, k, same, m in cells
-        ],
-        dtype=bool,
+        [np.isfinite(best) and is_above(row, best, n_tests) for (_, row), best in pairs], dtype=bool
     )

@@ -30,7 +30,7 @@ from leml_theory.bounds import (
 from leml_theory.rademacher import Estimate
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
-from leml_theory.sweep.rates import LEVEL, exceedance_test, exceeds, family_t, looks, undecided
+from leml_theory.sweep.rates import LEVEL, exceeds, exceeds_too_often, family_t, looks, undecided
 from leml_theory.worlds import LAWS, feature_law, label_bound, observation_of
 
 Row = dict[str, Any]
@@ -194,21 +194,20 @@ def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
     found = [
         _violation(row, name, row[name])
         for name, row in _held(frame)
-        if exceeds(
-            row["value"],
-            row["stderr"],
-            row[name],
-            family_t(total * looks(row), int(row["draws"]), level),
-            deterministic=is_deterministic(row),
-        )
+        if is_above(row, row[name], total, level)
     ]
     for _, row in frame[frame["exceedances"].notna()].iterrows():
-        count, draws = int(row["exceedances"]), int(row["draws"])
-        if exceedance_test(
-            count, draws, row["delta"], n_tests=total * looks(row), level=level
-        ).violated:
+        draws = int(row["exceedances"]), int(row["draws"]), row["delta"]
+        if exceeds_too_often(*draws, n_tests=total * looks(row), level=level):
             found.append(_violation(row, "high_probability", row["high_probability"]))
     return found
+
+
+def is_above(row: pd.Series, bound: float, n_tests: int, level: float = LEVEL) -> bool:
+    """Return whether a measured mean is above a bound on it by more than chance."""
+    t = family_t(n_tests * looks(row), int(row["draws"]), level)
+    error = float(np.nan_to_num(row["stderr"]))
+    return exceeds(row["value"], error, bound, t, deterministic=is_deterministic(row))
 
 
 def undecided_bounds(frame: pd.DataFrame) -> list[Row]:

@@ -13,12 +13,13 @@ from typing import Any
 
 import pandas as pd
 
-from command_line import painted, table_lines
+from command_line import painted
 from leml_theory.runs.cells import canonical_json
 from leml_theory.runs.provenance import installed_version
 from leml_theory.sweep.contradictions import contradictions, sharp_rows
 from leml_theory.sweep.experiments import CheckRow, Experiment, SlopeRow
 from leml_theory.sweep.frame import comparisons, undecided_bounds, violations
+from leml_theory.sweep.tables import slope_frame, text_lines
 
 _PACKAGES = ("leml-theory", "numpy", "scipy", "pandas", "numba", "matplotlib", "seaborn")
 _SIGN = {"agrees": "ok", "approaches": "ok", "marginal": "?", "fails": "FAILS"}
@@ -121,37 +122,11 @@ def versions() -> dict[str, str]:
 
 def slope_table(summary: Summary) -> list[str]:
     """Return the slopes as aligned lines, no wider than the terminal."""
-    heads = [
-        "",
-        "id",
-        "series",
-        "quantity",
-        "ball",
-        "axis",
-        "slope",
-        "s.e.",
-        "sharp",
-        "limit",
-        "rule",
-    ]
-    rows = [
-        [
-            _SIGN.get(row.verdict, ""), row.experiment, row.series, row.quantity, row.ball,
-            row.axis,
-            f"{row.slope:+.4f}", f"{row.stderr:.4f}",
-            "" if math.isnan(row.predicted) else f"{row.predicted:+.4f}",
-            "" if math.isnan(row.asymptotic) else f"{row.asymptotic:+.2f}",
-            row.rule if row.verdict == row.rule else f"{row.rule}: {row.verdict}",
-        ]
-        for row in summary.slopes
-    ]  # fmt: skip
-    if not rows:
+    if not summary.slopes:
         return []
-    first, *others = table_lines(heads, rows)
-    return [
-        first,
-        *(_painted(line, row.verdict) for line, row in zip(others, summary.slopes, strict=True)),
-    ]
+    first, *others = text_lines(slope_frame(summary.slopes))
+    verdicts = [row.verdict for row in summary.slopes]
+    return [first, *map(_painted, others, verdicts)]
 
 
 def _painted(line: str, verdict: str) -> str:
