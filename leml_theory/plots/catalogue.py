@@ -260,32 +260,27 @@ _ATTAINED = (Guide("attained rate of Appendix C, 2/√(nL)", _attained),)
 _ALL = ("theorem_3", "rademacher_chevet", "paper_route")
 _GAUSSIAN = ("theorem_3", "chevet", "paper_route")
 
-RISK_AGAINST_N = Picture(
-    "Risk against n beside the bounds",
-    (
-        Panel(
-            "X5", ("n",), "n", "Excess risk, worst planted signal",
-            bounds=_ALL, noted=(), strip="ratio",
-        ),
-        Panel(
-            "X2", ("few points", "n"), "n", "Rademacher averages of both balls",
-            AVERAGE, guides=_ATTAINED, bounds=_GAUSSIAN, noted=(), strip="ratio", fit_from=1024,
-        ),
-    ),
-    {("X5", "n"): "excess: ", ("X2", "n"): "averages: "},
-)  # fmt: skip
 
-RISK_AGAINST_LABELS = Picture(
-    "Risk against L = d beside the bounds",
-    (
-        Panel(
-            "X5", ("L = d",), "L", "Excess risk, worst planted signal",
-            bounds=_ALL, noted=(), strip="ratio",
+def _headline(topic: str, axis: str, risk: str, averages: tuple[str, ...]) -> Picture:
+    """Return excess risks of X5 and averages of X2 along one axis, beside the bounds."""
+    return Picture(
+        topic,
+        (
+            Panel(
+                "X5", (risk,), axis, "Excess risk, worst planted signal",
+                bounds=_ALL, noted=(), strip="ratio",
+            ),
+            Panel(
+                "X2", averages, axis, "Rademacher averages of both balls", AVERAGE,
+                guides=_ATTAINED, bounds=_GAUSSIAN, noted=(), strip="ratio",
+                fit_from=1024 if axis == "n" else 0.0,
+            ),
         ),
-        Panel(
-            "X2", ("L = d, gaussian",), "L", "Rademacher averages of both balls",
-            AVERAGE, guides=_ATTAINED, bounds=_GAUSSIAN, noted=(), strip="ratio",
-        ),
-    ),
-    {("X5", "L = d"): "excess: ", ("X2", "L = d, gaussian"): "averages: "},
-)  # fmt: skip
+        {("X5", risk): "excess: ", ("X2", averages[-1]): "averages: "},
+    )  # fmt: skip
+
+
+RISK_AGAINST_N = _headline("Risk against n beside the bounds", "n", "n", ("few points", "n"))
+RISK_AGAINST_LABELS = _headline(
+    "Risk against L = d beside the bounds", "L", "L = d", ("L = d, gaussian",)
+)

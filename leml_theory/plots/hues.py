@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from leml_theory.plots.categories import broken
 from leml_theory.plots.curves import (
-    ERRORS,
+    draw_points,
     draw_prediction,
     draw_violations,
     slope_text,
@@ -75,7 +75,7 @@ def draw_hues(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
     elif panel.axis == "n":
         label_logs(ax, "x")
     else:
-        label_values(ax, values_of(rows, panel.axis), 8)
+        label_values(ax, values_of(rows, panel.axis))
 
 
 def _bounded(rows: pd.DataFrame, panel: Panel, hue: Any) -> bool:
@@ -93,26 +93,13 @@ def _draw_hue(
     ax: Axes, points: pd.DataFrame, colour: Any, marker: str, label: str, *, joined: bool
 ) -> None:
     """Draw the points of one colour; categories are never joined."""
-    x, value, bars = numbers(points, "place"), numbers(points, "value"), numbers(points, "stderr")
-    bars = ERRORS * np.nan_to_num(bars)
-    predicted = points["predicted"].notna().any()
-    drawn = ax.errorbar(
-        x,
-        value,
-        yerr=[np.minimum(bars, 0.999 * value), bars],
-        color=colour,
-        marker=marker,
-        markersize=5,
-        linestyle="-" if joined and not predicted else "none",
-        linewidth=0.8,
-        capsize=2,
-        label=label,
-        zorder=4,
-    )
-    drawn.lines[0].set_gid("measured")
+    x, predicted = numbers(points, "place"), points["predicted"].notna().any()
+    line = "-" if joined and not predicted else "none"
+    style = {"color": colour, "marker": marker, "markersize": 5, "linestyle": line}
+    draw_points(ax, x, points, label, **style, linewidth=0.8, capsize=2)
     if predicted and joined:
         draw_prediction(ax, x, points, colour)
-    best = best_valid(points) if len(points) else value
+    best = best_valid(points) if len(points) else x
     if np.isfinite(best).any():
         seen = any(line.get_gid() == "bound by colour" for line in ax.lines)
         name = "_" if seen else "smallest valid bound, by colour"
