@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -34,6 +35,7 @@ _LEFT, _RIGHT, _TITLE, _MAIN, _GAP, _STRIP, _NAME = 0.82, 0.12, 0.5, 2.75, 0.12,
 _LINE = 0.158  # a line of small text
 _LETTERS, _TITLE_LETTERS = 14.0, 9.5  # of small and of larger bold text that fit in an inch
 _ROOMY = 4.5  # inches of axes that need no smaller letters
+_MOST_PANELS = 12
 _ALONE = 5.9  # width of the axes of a single panel, whose legend stands beside it
 
 
@@ -98,6 +100,16 @@ class Picture:
     columns: int = 2
     shared_legend: bool = False
     shared_scales: bool = False
+
+    @classmethod
+    def of(
+        cls, topic: str, panels: Sequence[Panel], beside: int, advice: str, **more: Any
+    ) -> Picture:
+        """Return a picture of any number of panels, the first twelve of them, `beside` in a row."""
+        left_out = len(panels) - _MOST_PANELS
+        remark = f"{left_out} more panels are left out: {advice}." if left_out > 0 else ""
+        columns = 2 if beside == 4 else min(beside, 3)
+        return cls(topic, tuple(panels[:_MOST_PANELS]), remark=remark, columns=columns, **more)
 
 
 @dataclass(slots=True)

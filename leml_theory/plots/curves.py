@@ -167,10 +167,10 @@ def _draw_offset(ax: Axes, rows: pd.DataFrame, axis: str) -> bool:
 
 def _draw_lower_bound(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     """Draw the mean excess that no method can beat, where it is known."""
-    value, dots = numbers(rows, "minimax"), {"lw": 1.0, "ls": (0, (1, 1)), "color": "black"}
+    value, name = numbers(rows, "minimax"), "no method can beat"
     if np.isfinite(value).any():
-        dots |= lone_mark(value)
-        ax.plot(rows[axis], value, label="no method can beat", gid="lower bound", **dots)
+        style = {"color": "black", "lw": 1.0, "ls": (0, (1, 1)), **lone_mark(value)}
+        ax.plot(rows[axis], value, label=name, gid="lower bound", **style)
 
 
 def _rows_of_own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -201,8 +201,8 @@ def _draw_bound(
         )
     if not valid.all():
         reason = f"{bound.label}, not valid here: {short_reason(rows[~valid], name)}"
-        style = {"color": GREY, "linestyle": ":", "linewidth": 1.2, "marker": "x", "markersize": 4}
-        ax.plot(x, np.where(valid, np.nan, value), label=reason, gid="not valid", **style)
+        hidden = np.where(valid, np.nan, value)
+        ax.plot(x, hidden, ":x", color=GREY, lw=1.2, ms=4, label=reason, gid="not valid")
 
 
 def _draw_risk_bounds(ax: Axes, rows: pd.DataFrame, axis: str) -> None:

@@ -20,9 +20,9 @@ from leml_theory.sweep.experiments.custom import AXES, GRID
 from leml_theory.sweep.experiments.design import AGREES
 from leml_theory.sweep.frame import bounds_in
 from leml_theory.sweep.rates import log_log_slope
+from leml_theory.worlds import skew_column
 
 _QUANTITIES = ("excess risk", "supremum deviation", "rademacher average", "generalisation gap")
-_MOST_PANELS = 12
 _RATIO = "Frobenius over trace"
 
 
@@ -74,11 +74,8 @@ def plot_grid(
     drawn.attrs = {column: values_of(rows, column) for column in (view.x, view.y) if column}
     panels = tuple(view.panel(facet, chosen, new) for facet, new in view.ordered(drawn))
     beside = drawn["ball"].nunique() if "ball" in view.facets else len(panels)
-    left_out = len(panels) - _MOST_PANELS
-    remark = f"{left_out} more panels are left out: choose another --panel." if left_out > 0 else ""
-    picture = Picture(
-        view.topic(rows, chosen), panels[:_MOST_PANELS], remark=remark,
-        columns=beside if beside < 3 else 2 if beside == 4 else 3,
+    picture = Picture.of(
+        view.topic(rows, chosen), panels, beside, "choose another --panel",
         shared_legend=True, shared_scales=True,
     )  # fmt: skip
     return draw(drawn, picture, style=style, title=title, legend=legend)
@@ -92,9 +89,7 @@ def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
 def _column(rows: pd.DataFrame, axis: str) -> str:
     """Return the column that an axis is drawn from; patterns of one family are numbers."""
     if axis == "skew":
-        families = {str(skew).partition(":")[0] for skew in rows["skew"]}
-        family = families.pop() if len(families) == 1 else ""
-        return {"heavy": "P", "zipf": "P", "observed": "observed"}.get(family, "skew")
+        return skew_column(map(str, rows["skew"])) or "skew"
     if axis == "radius" and rows["radius_factor"].notna().any():
         return "radius_factor"  # in units of the true Z's norm
     return {"world": "labels"}.get(axis, axis)

@@ -94,9 +94,9 @@ def _draw_hue(
 ) -> None:
     """Draw the points of one colour; categories are never joined."""
     x, predicted = numbers(points, "place"), points["predicted"].notna().any()
-    line = "-" if joined and not predicted else "none"
-    style = {"color": colour, "marker": marker, "markersize": 5, "linestyle": line}
-    draw_points(ax, x, points, label, **style, linewidth=0.8, capsize=2)
+    style = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 0.8, "capsize": 2}
+    dashes = "-" if joined and not predicted else "none"
+    draw_points(ax, x, points, label, **style, linestyle=dashes)
     if predicted and joined:
         draw_prediction(ax, x, points, colour)
     best = best_valid(points) if len(points) else x
