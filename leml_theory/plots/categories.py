@@ -18,8 +18,9 @@ from leml_theory.plots.curves import (
 from leml_theory.plots.panel import Panel, numbers, varies
 from leml_theory.plots.style import GREY, LOOKS
 from leml_theory.plots.ticks import label_logs, label_values
-from leml_theory.plots.validity import best_valid, drawn_bounds, is_valid, short_reason
+from leml_theory.plots.validity import best_valid, drawn_bounds, short_reason
 from leml_theory.sweep.experiments.controls import REFUSALS
+from leml_theory.sweep.frame import is_valid
 
 _DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0, "leml": -0.28}
 

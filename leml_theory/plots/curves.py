@@ -19,9 +19,9 @@ from leml_theory.plots.validity import (
     above,
     best_of_family,
     drawn_bounds,
-    is_valid,
     short_reason,
 )
+from leml_theory.sweep.frame import is_valid
 from leml_theory.sweep.rates import curve_slope, log_log_slope
 
 Array = NDArray[np.float64]

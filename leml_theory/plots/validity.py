@@ -8,14 +8,7 @@ from numpy.typing import NDArray
 
 from leml_theory.bounds import FailedAssumption, failures_from_json, shown_bounds
 from leml_theory.plots.ticks import number
-from leml_theory.sweep.frame import bounds_in, is_above
-
-
-def is_valid(rows: pd.DataFrame, bound: str) -> NDArray[np.bool_]:
-    """Return where the bound is valid; a row that no bound speaks of counts as not valid."""
-    told = [str(flag) == "True" for flag in rows[f"{bound}_valid"]]  # NaN and text after a CSV
-    valid: NDArray[np.bool_] = np.array(told, bool) & np.isfinite(rows[bound].to_numpy(float))
-    return valid
+from leml_theory.sweep.frame import bounds_in, is_above, is_valid
 
 
 def short_reason(rows: pd.DataFrame, bound: str) -> str:

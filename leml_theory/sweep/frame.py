@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leml_solver import LOSSES
 from leml_theory import predictions
@@ -174,13 +175,15 @@ def bounds_in(frame: pd.DataFrame) -> list[str]:
 
 def comparisons(frame: pd.DataFrame) -> int:
     """Return how many bounds a measurement is held against: on means, and on single draws."""
-    means = sum(int(_valid(frame, name).sum()) for name in bounds_in(frame))
+    means = sum(int(is_valid(frame, name).sum()) for name in bounds_in(frame))
     return means + int(frame["exceedances"].notna().sum())
 
 
-def _valid(frame: pd.DataFrame, name: str) -> pd.Series:
-    """Return where the bound is valid; rows that no bound speaks of have none."""
-    return frame[f"{name}_valid"].eq(True)
+def is_valid(rows: pd.DataFrame, bound: str) -> NDArray[np.bool_]:
+    """Return where the bound is valid; a row that no bound speaks of counts as not valid."""
+    told = [str(flag) == "True" for flag in rows[f"{bound}_valid"]]  # NaN and text after a CSV
+    valid: NDArray[np.bool_] = np.array(told, bool) & np.isfinite(rows[bound].to_numpy(float))
+    return valid
 
 
 def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
@@ -222,7 +225,7 @@ def undecided_bounds(frame: pd.DataFrame) -> list[Row]:
 def _held(frame: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
     """Return every valid bound on a mean with the row it is held against."""
     for name in bounds_in(frame):
-        for _, row in frame[_valid(frame, name)].iterrows():
+        for _, row in frame[is_valid(frame, name)].iterrows():
             yield name, row
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from command_line import table_lines
 from leml_theory.bounds import shown_bounds
 from leml_theory.sweep.experiments import SlopeRow
-from leml_theory.sweep.frame import bounds_in
+from leml_theory.sweep.frame import bounds_in, is_valid
 
 FORMATS = ("text", "latex")
 _PLACE = (
@@ -28,21 +28,17 @@ def result_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per measured value as text; what is the same in all rows is left out."""
     kept = [name for name in _PLACE if name in frame and len(frame[name].unique()) > 1]
     table = frame[kept].map(_short)
-    best = [_best_bound(row) for _, row in frame.iterrows()]
+    valid = pd.DataFrame(
+        {shown_bounds()[x].label: frame[x].where(is_valid(frame, x)) for x in bounds_in(frame)}
+    )
+    some = valid.notna().any(axis=1)
     return table.assign(
         value=[_with_error(v, e) for v, e in zip(frame["value"], frame["stderr"], strict=True)],
         draws=frame["draws"].map(_short),
         predicted=frame["predicted"].map(_short),
-        bound=[_short(value) for value, _ in best],
-        **{"bound by": [name for _, name in best]},
+        bound=valid.min(axis=1).map(_short),
+        **{"bound by": valid[some].idxmin(axis=1).reindex(frame.index, fill_value="none is valid")},
     )
-
-
-def _best_bound(row: pd.Series) -> tuple[float, str]:
-    """Return the smallest valid bound of a row and its name."""
-    valid = [name for name in bounds_in(row.to_frame().T) if str(row[f"{name}_valid"]) == "True"]
-    best = min(valid, key=lambda name: float(row[name]), default="")
-    return (float(row[best]), shown_bounds()[best].label) if best else (math.nan, "none is valid")
 
 
 def slope_frame(rows: Iterable[SlopeRow]) -> pd.DataFrame:
