@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 
+from command_line import table_lines
 from leml_theory.bounds import BoundValue
 from leml_theory.diagnose.comparison import Comparison, ModelFacts
 from leml_theory.diagnose.features import FeatureFacts
@@ -96,16 +97,8 @@ def _listed(head: str, sentences: Sequence[str]) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows with aligned columns."""
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    lines = (
-        "  ".join(
-            word.ljust(width) if at == 0 else word.rjust(width)
-            for at, (word, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)
+    """Return rows with aligned columns, the first one being the head."""
+    return "\n".join(table_lines(rows[0], rows[1:]))
 
 
 def _estimate(estimate: Estimate) -> str:
