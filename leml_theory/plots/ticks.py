@@ -57,7 +57,7 @@ def label_values(ax: Axes, values: list[float]) -> None:
         ax.set_xlim(values[0] / 2, values[0] * 2)
     low, high = ax.get_xlim()
     names = {value: f"{value:.2g}" if value < 1 else f"{value:g}" for value in values}
-    least = math.log(high / low) / min(8, _LETTERS // max(map(len, names.values())))
+    least = 0.99 * math.log(high / low) / min(8, _LETTERS // max(map(len, names.values())))
     shown: list[float] = []
     for value in values:
         if not shown or math.log(value / shown[-1]) >= least:
