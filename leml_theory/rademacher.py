@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -22,14 +22,15 @@ from numpy.typing import NDArray
 
 from argument_checks import finite_array, generator, one_of, positive, positive_integer
 from argument_checks.wrong_types import errors_name_arguments
+from leml_solver.problem import Problem
 from simulations.features import FeatureLaw
 from simulations.observation import Observation
+from simulations.scenario import Sample
 
 __all__ = [
     "BALLS",
     "Estimate",
     "Observed",
-    "ObservedData",
     "conditional_rademacher_averages",
     "rademacher_average",
     "rademacher_averages",
@@ -218,34 +219,6 @@ def norm_averages(stacks: Iterator[Array], n: int) -> dict[str, Estimate]:
 Index = NDArray[np.int64]
 
 
-class ObservedData(Protocol):
-    """Features and observed entries, as samples and problems hold them."""
-
-    @property
-    def X(self) -> Any:
-        """Features (n, d), dense or scipy sparse."""
-
-    @property
-    def rows(self) -> Index:
-        """Point of each entry."""
-
-    @property
-    def columns(self) -> Index:
-        """Label of each entry."""
-
-    @property
-    def weights(self) -> Any:
-        """How often each entry was observed."""
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels L."""
-
-    @property
-    def labels_per_point(self) -> Any:
-        """Number s by which, times n, risks are normalised."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Observed:
     """Features and observed entries of a real data set; X may be scipy sparse."""
@@ -259,7 +232,11 @@ class Observed:
 
 
 def conditional_rademacher_averages(
-    data: ObservedData, *, signs: str = "points", draws: int, rng: np.random.Generator
+    data: Observed | Sample | Problem,
+    *,
+    signs: str = "points",
+    draws: int,
+    rng: np.random.Generator,
 ) -> dict[str, Estimate]:
     r"""Measure the Rademacher averages of both unit balls given the data: only signs are random.
 
@@ -270,8 +247,8 @@ def conditional_rademacher_averages(
 
     Parameters
     ----------
-    data : ObservedData
-        A sample, a problem, or an `Observed` with sparse X.
+    data : Observed, Sample or Problem
+        X of an `Observed` may be sparse.
     signs : {"points", "entries"}
         Where the signs go; both averages bound the generalisation gap in the same way.
     draws : int
@@ -306,7 +283,7 @@ def conditional_rademacher_averages(
     return norm_averages(stacks, sorted_data.X.shape[0])
 
 
-def _sorted_by_row(data: ObservedData) -> Observed:
+def _sorted_by_row(data: Observed | Sample | Problem) -> Observed:
     """Check the data and sort its entries by point."""
     X = _features(data.X)
     rows, columns = np.asarray(data.rows), np.asarray(data.columns)

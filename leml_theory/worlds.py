@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,11 +109,18 @@ def label_model(name: str, n_features: int, n_labels: int, rng: np.random.Genera
 
     Besides the names in `LABELS`: 'rank-K' for any K, 'planted:CORRELATION' with Rademacher x.
     """
-    if rank := re.fullmatch(r"rank-([1-9]\d*)", name):
-        return _low_rank(int(rank[1]))(n_features, n_labels, rng)
-    if planted := re.fullmatch(r"planted:(0?\.\d+|[01])", name):
-        return Planted(n_labels, float(planted[1]))
+    if found := parametric_labels(name):
+        return found(n_features, n_labels, rng)
     return LABELS[one_of(name, "labels", LABELS)](n_features, n_labels, rng)
+
+
+def parametric_labels(name: str) -> LabelFactory | None:
+    """Return the factory of 'rank-K' or 'planted:CORRELATION', None for other names."""
+    if rank := re.fullmatch(r"rank-([1-9]\d*)", name):
+        return _low_rank(int(rank[1]))
+    if planted := re.fullmatch(r"planted:(0?\.\d+|[01])", name):
+        return lambda _d, n_labels, _rng: Planted(n_labels, float(planted[1]))
+    return None
 
 
 def label_bound(loss: Loss) -> float:
@@ -149,3 +156,10 @@ def observation_of(skew: str, n_labels: int, labels_per_point: int = 1) -> Obser
         f"`skew` must be 'uniform', 'replaced', 'heavy:SHARE', 'zipf:EXPONENT' such as 'zipf:1.5', "
         f"or 'observed:SHARE', got {skew!r}."
     )
+
+
+def skew_column(skews: Iterable[str]) -> str:
+    """Return the column of numbers that tells patterns of one family apart, '' if there is none."""
+    families = {skew.partition(":")[0] for skew in skews}
+    family = families.pop() if len(families) == 1 else ""
+    return {"heavy": "P", "zipf": "P", "observed": "observed"}.get(family, "")

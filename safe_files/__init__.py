@@ -140,13 +140,18 @@ def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
         raise
 
 
+def free_memory() -> int | None:
+    """Return the bytes of memory that are free to use, None where the system does not say."""
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return 1024 * int(next(x.split()[1] for x in lines if x.startswith("MemAvailable")))
+    return None
+
+
 def memory_budget(most: int) -> int:
     """Return how many bytes the content of a file may take: `most`, or a share of the free ones."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        free = next((line.split()[1] for line in lines if line.startswith("MemAvailable")), "")
-        return min(most, int(_FREE_SHARE * 1024 * int(free)))
-    return most
+    free = free_memory()
+    return most if free is None else min(most, int(_FREE_SHARE * free))
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -45,7 +45,7 @@ from leml_theory.bounds.risk import (
     mcdiarmid_gap,
     paper_literal_excess,
 )
-from leml_theory.bounds.setting import LAWS, BoundValue, LossConstants, RiskSetting, Setting
+from leml_theory.bounds.setting import LAWS, BoundValue, RiskSetting, Setting
 from leml_theory.rademacher import BALLS
 
 __all__ = [
@@ -61,7 +61,6 @@ __all__ = [
     "BoundLook",
     "BoundValue",
     "FailedAssumption",
-    "LossConstants",
     "RiskSetting",
     "Setting",
     "best_bound",

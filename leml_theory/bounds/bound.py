@@ -9,8 +9,6 @@ from typing import Generic, ParamSpec
 from argument_checks import one_of
 from leml_theory.bounds.setting import BoundValue
 
-__all__ = ["DRAWN", "Bound", "BoundLook", "Line"]
-
 P = ParamSpec("P")
 Line = str | tuple[int, tuple[float, ...]]
 DRAWN = ("always", "if best", "if asked")

@@ -19,36 +19,15 @@ from scipy.optimize import minimize_scalar
 
 from argument_checks import nonnegative
 from leml_theory.bounds.bound import Bound, BoundLook
-from leml_theory.bounds.failures import FailedAssumption
+from leml_theory.bounds.failures import (
+    FailedAssumption,
+    Failures,
+    bounded_features,
+    law_is,
+    unless,
+)
 from leml_theory.bounds.setting import BoundValue, Setting
 from leml_theory.rademacher import Estimate
-
-__all__ = [
-    "BERNSTEIN_CONSTANT",
-    "COMPLEXITY_BOUNDS",
-    "NET_CONSTANT",
-    "PRINTED_BOUNDS",
-    "BoundValue",
-    "Setting",
-    "best_bound",
-    "chevet",
-    "complexity_bounds",
-    "largest_count",
-    "largest_number",
-    "matrix_bernstein",
-    "monte_carlo",
-    "paper_constant",
-    "paper_points",
-    "paper_route",
-    "paper_route_as_printed",
-    "rademacher_chevet",
-    "sub_gaussian_net",
-    "tabled_bounds",
-    "theorem_3",
-    "theorem_3_as_printed",
-]
-
-Failures = tuple[FailedAssumption, ...]
 
 # c1: Bernstein's inequality for a psi_1 norm K has the constant 1/(8 e^2) in
 # exp(-c min(t^2/K^2, t/K)), from p! >= (p/e)^p in the exponential series; the proof has K = 4,
@@ -144,7 +123,9 @@ def chevet(setting: Setting) -> BoundValue:
     :math:`E\|AGB\| \le \|A\|\|B\|_F + \|A\|_F\|B\|`.  With random numbers of labels
     :math:`n_l` is the sum of (k/s)^2, and :math:`\Sigma` that of x itself.
     """
-    failures = _trace_ball(setting) + _law(setting, "gaussian", "centred Gaussian features")
+    failures = _trace_ball(setting) + law_is(
+        setting.feature_law, "gaussian", "centred Gaussian features"
+    )
     return BoundValue("chevet", _chevet_value(setting), failures)
 
 
@@ -155,8 +136,8 @@ def rademacher_chevet(setting: Setting) -> BoundValue:
     and a sign is :math:`\sqrt{\pi/2}` times the mean of a Gaussian of that sign, so Jensen's
     inequality replaces the signs by Gaussians.
     """
-    failures = _trace_ball(setting) + _law(
-        setting, "rademacher", "features of independent signs over sqrt(d)"
+    failures = _trace_ball(setting) + law_is(
+        setting.feature_law, "rademacher", "features of independent signs over sqrt(d)"
     )
     value = math.sqrt(math.pi / 2) * _chevet_value(setting)
     return BoundValue("rademacher_chevet", value, failures)
@@ -175,7 +156,9 @@ def matrix_bernstein(setting: Setting) -> BoundValue:
     spread = math.sqrt(2 * variance * log_size / setting.n)
     longest = setting.feature_moments.radius * largest_number(setting)
     value = setting.radius * (spread + longest * log_size / (3 * setting.n))
-    return BoundValue("matrix_bernstein", value, _trace_ball(setting) + _bounded(setting))
+    return BoundValue(
+        "matrix_bernstein", value, _trace_ball(setting) + bounded_features(setting.moments)
+    )
 
 
 def sub_gaussian_net(setting: Setting) -> BoundValue:
@@ -240,9 +223,9 @@ def monte_carlo(estimate: Estimate, *, radius: float = 1.0, z: float = 3.0) -> B
     Holds up to the probability that a mean of `estimate.draws` draws is z standard errors too low.
     """
     margin = nonnegative(z, "z") * estimate.stderr
-    few = estimate.draws < _ENOUGH_DRAWS
-    failures = (FailedAssumption(f"needs {_ENOUGH_DRAWS} draws", f"{estimate.draws}"),)
-    return BoundValue("monte_carlo", radius * (estimate.value + margin), failures if few else ())
+    enough = estimate.draws >= _ENOUGH_DRAWS
+    failures = unless(enough, f"needs {_ENOUGH_DRAWS} draws", f"{estimate.draws}")
+    return BoundValue("monte_carlo", radius * (estimate.value + margin), failures)
 
 
 _PAPER_LOOK = BoundLook((0, (10, 3)), "#16365f")
@@ -341,56 +324,37 @@ def _chevet_value(setting: Setting) -> float:
 
 
 def _trace_ball(setting: Setting) -> Failures:
-    if setting.ball == "trace":
-        return ()
     needs = "bounds a spectral norm, so it needs the trace ball"
-    return (FailedAssumption(needs, f"the {setting.ball} ball"),)
-
-
-def _law(setting: Setting, law: str, words: str) -> Failures:
-    if setting.feature_law == law:
-        return ()
-    return (FailedAssumption(f"needs {words}", f"the law is '{setting.feature_law}'"),)
+    return unless(setting.ball == "trace", needs, f"the {setting.ball} ball")
 
 
 def _finite_second_moment(setting: Setting) -> Failures:
-    if math.isfinite(setting.moments.second_moment):
-        return ()
-    return (FailedAssumption("needs a finite E|x|^2", "it is infinite"),)
+    known = math.isfinite(setting.moments.second_moment)
+    return unless(known, "needs a finite E|x|^2", "it is infinite")
 
 
 def _normalised(setting: Setting) -> Failures:
     """Refuse E|x|^2 > 1, up to rounding, each point counted k/s times."""
     second = setting.moments.second_moment
-    if second <= 1 + 1e-12:
-        return ()
-    return (FailedAssumption("needs E|x|^2 <= 1", f"it is {second:.6g}"),)
-
-
-def _bounded(setting: Setting) -> Failures:
-    if math.isfinite(setting.moments.radius):
-        return ()
-    return (FailedAssumption("needs |x| <= R almost surely", "|x| is unbounded"),)
+    return unless(second <= 1 + 1e-12, "needs E|x|^2 <= 1", f"it is {second:.6g}")
 
 
 def _sub_gaussian(setting: Setting) -> Failures:
-    if setting.moments.proxy is not None:
-        return ()
-    return (FailedAssumption("needs x, symmetrised, to be sub-Gaussian", "there is no proxy"),)
+    known = setting.moments.proxy is not None
+    return unless(known, "needs x, symmetrised, to be sub-Gaussian", "there is no proxy")
 
 
 def _paper_conditions(setting: Setting) -> Failures:
     """Collect what the paper's proof assumes: condition 3, d >= L, and enough points."""
-    failures = _sub_gaussian(setting)
-    if setting.label_numbers and setting.label_numbers.given:
-        failures += (setting.different_numbers,)
-    if not setting.moments.centred:
-        needs = "needs E x = 0, which its condition 3 forces"
-        failures += (FailedAssumption(needs, "x is not centred"),)
-    if setting.n_features < setting.n_labels:
-        here = f"d = {setting.n_features} and L = {setting.n_labels}"
-        failures += (FailedAssumption("needs d >= L", here),)
-    return failures + _enough_points(setting)
+    d, n_labels, numbers = setting.n_features, setting.n_labels, setting.label_numbers
+    centred = "needs E x = 0, which its condition 3 forces"
+    return (
+        _sub_gaussian(setting)
+        + ((setting.different_numbers,) if numbers and numbers.given else ())
+        + unless(setting.moments.centred, centred, "x is not centred")
+        + unless(d >= n_labels, "needs d >= L", f"d = {d} and L = {n_labels}")
+        + _enough_points(setting)
+    )
 
 
 def paper_points(setting: Setting) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["FailedAssumption", "failures_from_json", "failures_to_json"]
+from simulations.features import Moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,14 @@ class FailedAssumption:
         return replace(self, source=self.source or bound)
 
 
+Failures = tuple[FailedAssumption, ...]
+
+
+def unless(holds: bool, needs: str, here: str) -> Failures:
+    """Return the failure of one assumption, nothing where it holds."""
+    return () if holds else (FailedAssumption(needs, here),)
+
+
 def failures_to_json(failures: Mapping[str, Sequence[FailedAssumption]]) -> str:
     """Return the failures of several bounds, by their names, as one line of JSON."""
     table = {
@@ -62,6 +71,22 @@ def failures_to_json(failures: Mapping[str, Sequence[FailedAssumption]]) -> str:
     return json.dumps(table)
 
 
-def failures_from_json(text: str, bound: str) -> tuple[FailedAssumption, ...]:
+def bounded_features(moments: Moments) -> Failures:
+    """Return the failure of bounds that need a largest |x|."""
+    known = math.isfinite(moments.radius)
+    return unless(known, "needs |x| <= R almost surely", "|x| is unbounded")
+
+
+def law_is(found: str, law: str, words: str) -> Failures:
+    """Return the failure of bounds that need features of one kind of law."""
+    return unless(found == law, f"needs {words}", f"the law is '{found}'")
+
+
+def radius_fixed(fixed: bool) -> Failures:
+    """Return the failure of bounds on risks that need a radius fixed beforehand."""
+    return unless(fixed, "needs a radius fixed before the data", "it was chosen from the data")
+
+
+def failures_from_json(text: str, bound: str) -> Failures:
     """Return the failures of one bound from what `failures_to_json` wrote."""
     return tuple(FailedAssumption(**fields) for fields in json.loads(text).get(bound, []))

@@ -9,8 +9,6 @@ import numpy as np
 from argument_checks import positive, positive_integer
 from leml_theory.bounds.setting import Setting
 
-__all__ = ["minimax_excess"]
-
 
 def minimax_excess(setting: Setting, rank: int, *, noise: float = 1.0) -> float:
     r"""Bound from below the largest expected excess risk of any method over a ball.

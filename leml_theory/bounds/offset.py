@@ -26,13 +26,11 @@ from argument_checks import nonnegative
 from leml_solver import LOSSES, Ball, Labels, Problem, minimise
 from leml_theory.bounds.bound import Bound
 from leml_theory.bounds.complexity import monte_carlo, tabled_bounds
-from leml_theory.bounds.failures import FailedAssumption
+from leml_theory.bounds.failures import radius_fixed, unless
 from leml_theory.bounds.setting import BoundValue, RiskSetting
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import cross_moments, minimum_risk
 from simulations.scenario import Sample, Scenario
-
-__all__ = ["OFFSET", "offset_excess", "offset_supremum", "shown_bounds"]
 
 Array = NDArray[np.float64]
 
@@ -118,12 +116,8 @@ def offset_excess(risk: RiskSetting, estimate: Estimate) -> BoundValue:
         Mean of `offset_supremum` over samples independent of the measured ones.
     """
     bound = monte_carlo(estimate)
-    failures = bound.failures
-    if risk.loss != "squared":
-        failures += (FailedAssumption("needs the squared loss", risk.loss),)
-    if not risk.radius_fixed:
-        needs = "needs a radius fixed before the data"
-        failures += (FailedAssumption(needs, "it was chosen from the data"),)
+    squared = unless(risk.loss == "squared", "needs the squared loss", risk.loss)
+    failures = bound.failures + squared + radius_fixed(risk.radius_fixed)
     return BoundValue("offset_excess", bound.value, failures)
 
 

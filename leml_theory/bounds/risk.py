@@ -18,23 +18,8 @@ from __future__ import annotations
 import math
 
 from leml_theory.bounds.bound import Bound
-from leml_theory.bounds.failures import FailedAssumption
+from leml_theory.bounds.failures import Failures, bounded_features, law_is, radius_fixed, unless
 from leml_theory.bounds.setting import BoundValue, RiskSetting, Setting
-
-__all__ = [
-    "RISK_BOUNDS",
-    "bousquet_excess",
-    "bousquet_linear_gap",
-    "data_dependent_gap",
-    "expectation_bound",
-    "gaussian_excess",
-    "gaussian_linear_gap",
-    "mcdiarmid_excess",
-    "mcdiarmid_gap",
-    "paper_literal_excess",
-]
-
-Failures = tuple[FailedAssumption, ...]
 
 
 def expectation_bound(setting: Setting, risk: RiskSetting, complexity: BoundValue) -> BoundValue:
@@ -114,7 +99,7 @@ def bousquet_excess(setting: Setting, risk: RiskSetting, complexity: BoundValue)
     :math:`C^2\sum_l p_l|S^{1/2}(Z-Z^*)_l|^2` and :math:`|Z-Z^*|_F \le 2r`.
     """
     value = _bousquet_value(setting, risk, complexity, setting.moments.radius, risk.delta)
-    failures = _common(risk, complexity) + _bounded_features(setting)
+    failures = _common(risk, complexity) + bounded_features(setting.moments)
     failures += _numbers(setting, given=False)
     return _bound("bousquet_excess", value + risk.certificate_gap, failures)
 
@@ -136,7 +121,7 @@ def bousquet_linear_gap(
     variance = size**2 * setting.moments.top_eigenvalue * setting.max_probability
     mean = factor * risk.lipschitz * complexity.value
     value = _bousquet(mean, variance, factor * size * setting.moments.radius, setting.n, risk.delta)
-    failures = _common(risk, complexity) + _linear(risk) + _bounded_features(setting)
+    failures = _common(risk, complexity) + _linear(risk) + bounded_features(setting.moments)
     failures += _numbers(setting, given=False)
     return _bound("bousquet_linear_gap", value, failures)
 
@@ -187,12 +172,9 @@ def gaussian_linear_gap(
     spread = math.sqrt(2 * moments.top_eigenvalue * count * math.log(2 / risk.delta))
     value = risk.lipschitz * setting.radius / setting.n * (center + spread)
     failures = _sampling(risk) + _linear(risk) + _gaussian(setting) + _numbers(setting)
-    if setting.labels_per_point != 1:
-        here = f"s = {setting.labels_per_point:g}"
-        failures += (FailedAssumption("needs one label per point", here),)
-    if not symmetric:
-        needs = "needs y x to be Gaussian given the label"
-        failures += (FailedAssumption(needs, "it is not said to be (`symmetric`)"),)
+    s, given = setting.labels_per_point, "needs y x to be Gaussian given the label"
+    failures += unless(s == 1, "needs one label per point", f"s = {s:g}")
+    failures += unless(symmetric, given, "it is not said to be (`symmetric`)")
     return _bound("gaussian_linear_gap", value, failures)
 
 
@@ -245,14 +227,10 @@ def _moved(setting: Setting, risk: RiskSetting) -> float:
 
 def _sampling(risk: RiskSetting) -> Failures:
     """Collect what every risk bound requires: a finite C, and a radius fixed before the data."""
-    failures: Failures = ()
-    if math.isinf(risk.lipschitz):
-        here = f"the {risk.loss} loss has none on the ball and the support of x and y"
-        failures += (FailedAssumption("needs a finite Lipschitz constant", here),)
-    if not risk.radius_fixed:
-        needs = "needs a radius fixed before the data"
-        failures += (FailedAssumption(needs, "it was chosen from the data"),)
-    return failures
+    here = f"the {risk.loss} loss has none on the ball and the support of x and y"
+    finite = math.isfinite(risk.lipschitz)
+    lipschitz = unless(finite, "needs a finite Lipschitz constant", here)
+    return lipschitz + radius_fixed(risk.radius_fixed)
 
 
 def _common(risk: RiskSetting, complexity: BoundValue) -> Failures:
@@ -268,29 +246,16 @@ def _numbers(setting: Setting, *, given: bool | None = None) -> Failures:
 
 
 def _bounded_loss(risk: RiskSetting) -> Failures:
-    if math.isfinite(risk.loss_range):
-        return ()
     here = f"the range of the {risk.loss} loss is infinite"
-    return (FailedAssumption("needs a bounded loss", here),)
-
-
-def _bounded_features(setting: Setting) -> Failures:
-    if math.isfinite(setting.moments.radius):
-        return ()
-    return (FailedAssumption("needs |x| <= R almost surely", "|x| is unbounded"),)
+    return unless(math.isfinite(risk.loss_range), "needs a bounded loss", here)
 
 
 def _gaussian(setting: Setting) -> Failures:
-    if setting.feature_law == "gaussian":
-        return ()
-    here = f"the law is '{setting.feature_law}'"
-    return (FailedAssumption("needs centred Gaussian features", here),)
+    return law_is(setting.feature_law, "gaussian", "centred Gaussian features")
 
 
 def _linear(risk: RiskSetting) -> Failures:
-    if risk.loss == "linear":
-        return ()
-    return (FailedAssumption("needs the linear loss", risk.loss),)
+    return unless(risk.loss == "linear", "needs the linear loss", risk.loss)
 
 
 # Bounds on the excess risk that hold with probability 1 - delta: single draws are compared

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from argument_checks import nonnegative, one_of, open_probability, positive, positive_integer
+from leml_solver.losses import Loss
 from leml_theory.bounds.failures import FailedAssumption
 from leml_theory.rademacher import BALLS
 from simulations.features import FeatureLaw, Moments
 from simulations.observation import LabelNumbers, Observation
-
-__all__ = ["LAWS", "BoundValue", "LossConstants", "RiskSetting", "Setting"]
 
 LAWS = ("gaussian", "rademacher", "other")
 
@@ -178,20 +177,6 @@ class Setting:
         return self.probability_range[1]
 
 
-class LossConstants(Protocol):
-    """The part of a loss that a bound needs."""
-
-    @property
-    def name(self) -> str:
-        """Name of the loss."""
-
-    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:
-        """Lipschitz constant in the prediction, infinity when there is none."""
-
-    def range_length(self, prediction_bound: float, label_bound: float) -> float:
-        """Length of an interval that holds all values, infinity when there is none."""
-
-
 @dataclass(frozen=True, slots=True)
 class RiskSetting:
     """What a bound on a risk needs to know about the loss and the minimiser.
@@ -238,7 +223,7 @@ class RiskSetting:
     @classmethod
     def of(
         cls,
-        loss: LossConstants,
+        loss: Loss,
         setting: Setting,
         *,
         label_bound: float = 1.0,

@@ -31,8 +31,6 @@ from simulations import (
     zipf,
 )
 
-__all__ = ["RandomWorld", "check_bound", "random_world"]
-
 _LARGEST = 24  # dimensions of random worlds
 _TRIES = 100  # random worlds tried for each one in which the bound is valid
 _MOST_POINTS = 30  # of laws whose signed sums are simulated point by point

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,7 @@ def _run(options: argparse.Namespace) -> None:
         test=None if test is None or options.no_fit else (test.X, test.targets()),
         observed=options.observed,
         draws=options.draws,
-        report=None if options.quiet else _Progress(),
+        report=None if options.quiet else _progress(),
     )
     record = {"data": options.data, "rows": words, "seed": options.seed, **found.record()}
     numbers = json.dumps(record, indent=2, allow_nan=False)
@@ -104,14 +104,10 @@ def _run(options: argparse.Namespace) -> None:
         _write(folder, text, numbers, found)
 
 
-class _Progress:
-    """Lines on standard error: the seconds since the start and what begins."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-
-    def __call__(self, stage: str) -> None:
-        print(f"{time.monotonic() - self._start:6.1f} s  {stage}", file=sys.stderr, flush=True)
+def _progress() -> Callable[[str], object]:
+    """Return what tells on standard error the seconds since the start and what begins."""
+    start = time.monotonic()
+    return lambda stage: print(f"{time.monotonic() - start:6.1f} s  {stage}", file=sys.stderr)
 
 
 def _parts(

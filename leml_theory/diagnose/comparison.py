@@ -29,8 +29,6 @@ from leml_theory.diagnose.models import (
 )
 from leml_theory.rademacher import Estimate
 
-__all__ = ["Comparison", "ModelFacts", "Rows", "compare", "gap_bound"]
-
 # Radii 2^-32 to 2^31 are fixed before the data; the bound holds for all of them at once.
 _RADII = 64
 _DELTA = 0.05

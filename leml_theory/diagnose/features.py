@@ -21,8 +21,6 @@ from leml_theory.diagnose.points import Points
 from leml_theory.rademacher import Estimate, check_draws
 from simulations.features import Moments
 
-__all__ = ["FeatureFacts", "feature_facts"]
-
 Array = NDArray[np.float64]
 
 # A mean as far from 0 as this has a chance of 1e-6 under a centred law.

@@ -15,8 +15,6 @@ from leml_solver.labels import Labels
 from leml_solver.metrics import TrueLabels
 from simulations.observation import LabelNumbers, UniformLabels
 
-__all__ = ["KnownLabels", "LabelFacts"]
-
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 

@@ -17,8 +17,6 @@ from leml_solver.losses import Squared
 from leml_solver.metrics import row_blocks
 from leml_theory.diagnose.labels import KnownLabels
 
-__all__ = ["FrobeniusLearner", "Learner", "LinearModel", "RowLosses", "TraceLearner", "row_losses"]
-
 Array = NDArray[np.float64]
 
 # Factors this wide lose nothing that counts; with missing labels their cost is that of the entries.

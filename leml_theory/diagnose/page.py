@@ -5,14 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 
+from command_line import table_lines
 from leml_theory.bounds import BoundValue
-from leml_theory.diagnose.comparison import Comparison
+from leml_theory.diagnose.comparison import Comparison, ModelFacts
 from leml_theory.diagnose.features import FeatureFacts
 from leml_theory.diagnose.summary import Diagnosis
-from leml_theory.diagnose.wording import details, findings, summary
+from leml_theory.diagnose.wording import details, findings, summary, which
 from leml_theory.rademacher import Estimate
-
-__all__ = ["page"]
 
 _WIDTH = 98
 _ERRORS = "(+- is one standard error; a difference is called clear from two on.)"
@@ -38,7 +37,7 @@ def page(found: Diagnosis) -> str:
     short = textwrap.fill(summary(found), _WIDTH)
     parts = [f"{short}\n{_ERRORS}", _listed("findings", findings(found)), "details"]
     parts += [_features(found), _bounds(found)]
-    parts += [_comparison(made) for made in (found.measured, found.measured_centred) if made]
+    parts += [_comparison(made) for made in found.compared]
     return "\n\n".join([*parts, _listed("notes", details(found))])
 
 
@@ -67,29 +66,25 @@ def _bound_words(bound: BoundValue) -> tuple[str, str]:
 
 def _comparison(made: Comparison) -> str:
     """Return what both norms achieve on held-out rows."""
-    trace, frobenius = made.trace, made.frobenius
-    which = "with an intercept" if made.intercept else "without intercept"
-    better = made.top_1_difference
+    lines: dict[str, Callable[[ModelFacts], str]] = {
+        "penalty": lambda model: f"{model.penalty:.4g}",
+        "norm of Z": lambda model: f"{model.norm:.4g}",
+        "training risk": lambda model: f"{model.train_risk:.6f}",
+        "test risk": lambda model: f"{model.test_risk:.6f}",
+        "generalisation gap": lambda model: f"{model.gap:.6f}",
+        "top-1, %": lambda model: f"{100 * model.top_1:.2f}",
+    }
+    risk, top = made.risk_difference, made.top_1_difference
+    better = {
+        "test risk": f"{risk.value:+.6f} +- {risk.stderr:.6f}",
+        "top-1, %": f"{100 * top.value:+.2f} +- {100 * top.stderr:.2f}",
+    }
+    head = [f"measured {which(made)}", "trace", "Frobenius", "trace better by"]
     rows = [
-        [f"measured {which}", "trace", "Frobenius", "trace better by"],
-        ["penalty", f"{trace.penalty:.4g}", f"{frobenius.penalty:.4g}", ""],
-        ["norm of Z", f"{trace.norm:.4g}", f"{frobenius.norm:.4g}", ""],
-        ["training risk", f"{trace.train_risk:.6f}", f"{frobenius.train_risk:.6f}", ""],
-        [
-            "test risk",
-            f"{trace.test_risk:.6f}",
-            f"{frobenius.test_risk:.6f}",
-            f"{made.risk_difference.value:+.6f} +- {made.risk_difference.stderr:.6f}",
-        ],
-        ["generalisation gap", f"{trace.gap:.6f}", f"{frobenius.gap:.6f}", ""],
-        [
-            "top-1, %",
-            f"{100 * trace.top_1:.2f}",
-            f"{100 * frobenius.top_1:.2f}",
-            f"{100 * better.value:+.2f} +- {100 * better.stderr:.2f}",
-        ],
+        [name, text(made.trace), text(made.frobenius), better.get(name, "")]
+        for name, text in lines.items()
     ]
-    return _table(rows)
+    return _table([head, *rows])
 
 
 def _listed(head: str, sentences: Sequence[str]) -> str:
@@ -102,16 +97,8 @@ def _listed(head: str, sentences: Sequence[str]) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows with aligned columns."""
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    lines = (
-        "  ".join(
-            word.ljust(width) if at == 0 else word.rjust(width)
-            for at, (word, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)
+    """Return rows with aligned columns, the first one being the head."""
+    return "\n".join(table_lines(rows[0], rows[1:]))
 
 
 def _estimate(estimate: Estimate) -> str:

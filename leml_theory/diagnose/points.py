@@ -16,8 +16,6 @@ from argument_checks import moderate_array
 from leml_solver.baselines.regression import column_means, with_full_columns_centred
 from leml_theory.rademacher import spectral_norms
 
-__all__ = ["Points"]
-
 Array = NDArray[np.float64]
 
 # Up to this side eigenvalues of a dense matrix are cheaper than a Lanczos iteration.

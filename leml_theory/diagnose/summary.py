@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from argument_checks import generator, same_rows
-from leml_theory.bounds import BoundValue, FailedAssumption
+from leml_theory.bounds import BoundValue
 from leml_theory.diagnose.comparison import Comparison, Rows, compare, gap_bound
 from leml_theory.diagnose.features import FeatureFacts, feature_facts
 from leml_theory.diagnose.labels import KnownLabels, LabelFacts
 from leml_theory.diagnose.points import Points
 from leml_theory.diagnose.wording import sentences
-
-__all__ = ["Diagnosis", "diagnose"]
+from leml_theory.runs.cells import json_ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +62,9 @@ class Diagnosis:
         return self.raw.setting.n_labels
 
     @property
-    def points_needed(self) -> float:
-        """Number of points above which the paper's proof works, features as they are."""
-        return self.raw.points_needed
+    def compared(self) -> list[Comparison]:
+        """The comparisons that were made, without and with an intercept."""
+        return [made for made in (self.measured, self.measured_centred) if made is not None]
 
     @property
     def scaled_averages(self) -> dict[str, float]:
@@ -97,21 +94,20 @@ class Diagnosis:
 
         The dictionary goes through `json.dumps` and back unchanged.
         """
-        made = {
+        return {
             "n": self.n,
             "n_features": self.n_features,
             "n_labels": self.n_labels,
             "unobserved_labels": self.unobserved,
-            "labels": _plain(self.labels),
+            "labels": json_ready(self.labels),
             "raw": _feature_record(self.raw),
             "centred": None if self.centred is None else _feature_record(self.centred),
             "measured": _comparison_record(self.measured),
             "measured_centred": _comparison_record(self.measured_centred),
             "scaled_averages": self.scaled_averages,
-            "gap_bounds": _plain(self.gap_bounds),
+            "gap_bounds": _bounds_record(self.gap_bounds),
             "sentences": list(self.sentences()),
         }
-        return made
 
 
 def diagnose(
@@ -197,31 +193,26 @@ def _feature_record(facts: FeatureFacts) -> dict[str, Any]:
     """Return the facts with what follows from them."""
     promises = ("top_share", "ceiling", "gaussian_advantage", "theorem_4_advantage")
     more = (*promises, "promised_advantage", "points_needed")
-    made = _plain(facts) | {name: _plain(getattr(facts, name)) for name in more}
-    return {**made, "bounds": _plain(facts.bounds)}
+    made = json_ready(facts) | {name: json_ready(getattr(facts, name)) for name in more}
+    return {**made, "bounds": _bounds_record(facts.bounds)}
+
+
+def _bounds_record(bounds: dict[str, BoundValue]) -> dict[str, Any]:
+    """Return bounds with their failures in words."""
+    return {
+        name: {**json_ready(bound), "failures": [str(failure) for failure in bound.failures]}
+        for name, bound in bounds.items()
+    }
 
 
 def _comparison_record(comparison: Comparison | None) -> dict[str, Any] | None:
     """Return a comparison with the gaps of its models."""
     if comparison is None:
         return None
-    made: dict[str, Any] = _plain(comparison)
+    made: dict[str, Any] = json_ready(comparison)
     for ball in ("trace", "frobenius"):
         made[ball]["gap"] = getattr(comparison, ball).gap
     return made
-
-
-def _plain(value: Any) -> Any:
-    """Return dataclasses as dicts, tuples as lists, and None for what is not finite."""
-    if isinstance(value, FailedAssumption):
-        return str(value)
-    if dataclasses.is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _ignore(_text: str) -> None:

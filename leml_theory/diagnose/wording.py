@@ -10,21 +10,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from leml_theory.bounds import COMPLEXITY_BOUNDS
+from leml_theory.diagnose.comparison import Comparison
 from leml_theory.diagnose.features import FeatureFacts
-from leml_theory.diagnose.measured_wording import (
-    measured_details,
-    measured_findings,
-    measured_summary,
-)
 from leml_theory.rademacher import Estimate
 
 if TYPE_CHECKING:
     from leml_theory.diagnose.summary import Diagnosis
 
-__all__ = ["details", "findings", "sentences", "summary"]
-
 # A smaller factor would not be noticed in practice.
 _NEARLY_ONE = 1.1
+_CLEAR = 2.0  # standard errors
+_NOTHING = "Nothing was fitted, so there is no measured advantage."
 
 
 def sentences(found: Diagnosis) -> tuple[str, ...]:
@@ -46,7 +42,7 @@ def summary(found: Diagnosis) -> str:
         f"In short: the bounds that apply promise {promised} for the trace norm; the Rademacher "
         f"averages show {averages}"
     )
-    return f"{text}. {measured_summary(found)}"
+    return f"{text}. {_measured(found)}"
 
 
 def findings(found: Diagnosis) -> tuple[str, ...]:
@@ -57,18 +53,18 @@ def findings(found: Diagnosis) -> tuple[str, ...]:
         *_averages(found),
         *_bounds(found),
         _paper(found.raw),
-        *measured_findings(found),
+        *_penalties_at_an_end(found),
     )
 
 
 def details(found: Diagnosis) -> tuple[str, ...]:
-    """Return what stands behind the findings."""
+    """Return what stands behind the findings, besides the numbers in the tables."""
     return (
         *_observation(found),
-        *_moments(found),
         *_refused_bounds(found),
-        *_proxy(found.raw),
-        *measured_details(found),
+        _proxy(found.raw),
+        *_radii(found),
+        *_gap_bounds(found),
     )
 
 
@@ -166,21 +162,6 @@ def _observation(found: Diagnosis) -> Iterator[str]:
     )
 
 
-def _moments(found: Diagnosis) -> Iterator[str]:
-    moments, averages = found.raw.moments, found.raw.averages
-    yield (
-        f"Sigma = {moments.second_moment:.4g}, sigma_1 = {moments.top_eigenvalue:.4g}, largest "
-        f"|x| = {moments.radius:.4g}; the mean vector of a centred law would hold about "
-        f"1/n = {1 / found.n:.2g} of Sigma."
-    )
-    yield (
-        "Rademacher averages of the unit balls given these data: trace "
-        f"{_with_error(averages['trace'])}, Frobenius {_with_error(averages['frobenius'])}."
-    )
-    if found.centred is not None:
-        yield "The intercept b that replaces the mean adds |b|/sqrt(n) to either average."
-
-
 def _refused_bounds(found: Diagnosis) -> Iterator[str]:
     for name, bound in found.raw.bounds.items():
         if not bound.valid:
@@ -188,18 +169,92 @@ def _refused_bounds(found: Diagnosis) -> Iterator[str]:
             yield f"Does not apply: {_name(name)} ({bound.value:.4g}): {why}."
 
 
-def _proxy(facts: FeatureFacts) -> Iterator[str]:
+def _proxy(facts: FeatureFacts) -> str:
     moments = facts.moments
-    yield (
+    return (
         "The sub-Gaussian proxy of real features is unknown: it lies between sigma_1 = "
         f"{moments.top_eigenvalue:.4g} and the largest |x|^2 = {moments.radius**2:.4g}. Bounds and "
         "the points of Theorem 6 use the latter, which is certain; Theorem 4 without its constant "
         "uses the former, which is the most favourable."
     )
-    yield (
-        f"Gaussian features of these moments would promise a factor of "
-        f"{facts.gaussian_advantage:.3g}."
-    )
+
+
+def clear(difference: Estimate) -> bool:
+    """Return whether a difference is more than two standard errors from 0."""
+    return abs(difference.value) > _CLEAR * difference.stderr
+
+
+def _measured(found: Diagnosis) -> str:
+    """Return who is better on held-out rows in test risk and in top-1, for both kinds of models."""
+    parts = [
+        f"{which(made)}, {_risk_words(made)}, and {_top_1_words(made)}" for made in found.compared
+    ]
+    return f"Measured on held-out rows {'; '.join(parts)}." if parts else _NOTHING
+
+
+def which(comparison: Comparison) -> str:
+    """Return which kind of models was compared."""
+    return "with an intercept" if comparison.intercept else "without intercept"
+
+
+def _risk_words(made: Comparison) -> str:
+    """Say whose test risk is lower."""
+    risk = made.frobenius.test_risk
+    percent = 100 * made.risk_difference.value / risk if risk else 0.0
+    if not clear(made.risk_difference):
+        return f"there is no clear difference in test risk ({percent:+.2g} %)"
+    norm = "trace" if percent > 0 else "Frobenius"
+    return f"the test risk is {abs(percent):.2g} % lower with the {norm} norm"
+
+
+def _top_1_words(made: Comparison) -> str:
+    """Say whose first label is right more often."""
+    percents = f"trace {100 * made.trace.top_1:.2f} % against {100 * made.frobenius.top_1:.2f} %"
+    if not clear(made.top_1_difference):
+        return f"there is no clear difference in top-1 ({percents})"
+    norm = "trace" if made.top_1_difference.value > 0 else "Frobenius"
+    return f"top-1 is better with the {norm} norm ({percents})"
+
+
+def _penalties_at_an_end(found: Diagnosis) -> Iterator[str]:
+    for made in found.compared:
+        models = {"trace": made.trace, "Frobenius": made.frobenius}
+        ends = [f"{name} {model.penalty:.4g}" for name, model in models.items() if model.at_end]
+        if ends:
+            yield (
+                f"What was measured {which(made)} is to be read with care: a penalty is at an end "
+                f"of those tried ({', '.join(ends)})."
+            )
+
+
+def _radii(found: Diagnosis) -> Iterator[str]:
+    """Say what becomes of the advantage when each ball has the size of its model."""
+    scaled, made = found.scaled_averages, found.measured
+    if made is not None:
+        larger = "larger" if scaled["trace"] > scaled["frobenius"] else "smaller"
+        yield (
+            "The advantage compares balls of one radius, but the models chosen without intercept "
+            f"have trace norm {made.trace.norm:.4g} and Frobenius norm {made.frobenius.norm:.4g}: "
+            f"norm times average is {scaled['trace']:.3g} against {scaled['frobenius']:.3g}, "
+            f"{larger} for the trace norm."
+        )
+
+
+def _gap_bounds(found: Diagnosis) -> Iterator[str]:
+    for ball, bound in found.gap_bounds.items():
+        zero = found.measured.zero_risk if found.measured else 0.0
+        share = bound.value / zero if zero else math.inf
+        if bound.valid:
+            fate = "holds for points no longer than the longest here"
+            if not found.labels.fixed:
+                fate += ", if the number of labels seen is independent of x and of which they are"
+            news = f", which is {'' if share < 1 else 'not '}informative"
+        else:
+            fate, news = f"does not hold ({'; '.join(map(str, bound.failures))})", ""
+        yield (
+            f"The bound on the gap of the {ball} model from the average given the data {fate}: "
+            f"{bound.value:.4g}, {share:.3g} times the risk of predicting zero{news}."
+        )
 
 
 def _valid(facts: FeatureFacts) -> str:

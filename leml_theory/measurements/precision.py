@@ -20,8 +20,6 @@ import numpy as np
 from leml_theory.measurements.records import Parameters, Record
 from leml_theory.rademacher import Estimate
 
-__all__ = ["LOOKS", "measure_precisely", "pooled"]
-
 LOOKS = 10
 _FREE = ("generalisation gap",)  # tends to zero faster than its standard error
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from leml_theory.plots.compose import Picture
 from leml_theory.plots.panel import Guide, Panel, diagonal, regimes, slope_guide
 from leml_theory.plots.style import MINUS
@@ -12,22 +10,6 @@ from leml_theory.sweep.experiments.phases import LABEL_MAP, SHARE_MAP
 
 AVERAGE = "rademacher average"
 DEVIATION = "supremum deviation"
-
-
-def _excess_guide(label: str, count: str, ball: str) -> Guide:
-    """Return the excess (parameters)/(2n) of a squared-loss fit with so many parameters."""
-
-    def curve(rows: pd.DataFrame) -> pd.Series[float]:
-        d, n_labels = rows["d"], rows["L"]
-        return (d + n_labels if count == "d+L" else d * n_labels) / (2 * rows["n"])
-
-    return Guide(label, curve, ball)
-
-
-def _head(rows: pd.DataFrame) -> pd.Series[float]:
-    """Return 0.3003 sqrt(P/n), the limit of the planted trace excess as P tends to one."""
-    limit: pd.Series[float] = 0.3003 * (rows["P"] / rows["n"]) ** 0.5
-    return limit
 
 
 _X1 = Picture(
@@ -90,7 +72,9 @@ _X4 = Picture(
         Panel("X4", ("Zipf",), "P", "Zipf laws", AVERAGE),
         Panel(
             "X4", ("planted on the head",), "P", "Excess, signal on that label",
-            guides=(Guide("0.3003 √(P/n), limit as P → 1", _head),),
+            guides=(
+                Guide("0.3003 √(P/n), limit as P → 1", lambda r: 0.3003 * (r["P"] / r["n"]) ** 0.5),
+            ),
         ),
     ),
     {("X4", "one heavy label"): "averages: ", ("X4", "planted on the head"): "excess: "},
@@ -176,8 +160,8 @@ _X10 = Picture(
             "X10", (f"L = {2**k}",), "n", f"L = {2**k}", marks=regimes, strip="slopes",
             fitted=False,
             guides=(
-                _excess_guide("order (d+L)/2n", "d+L", "trace"),
-                _excess_guide("order dL/2n", "dL", "frobenius"),
+                Guide("order (d+L)/2n", lambda r: (r["d"] + r["L"]) / (2 * r["n"])),
+                Guide("order dL/2n", lambda r: r["d"] * r["L"] / (2 * r["n"]), "frobenius"),
             ),
         )
         for k in range(3, 9)
@@ -250,42 +234,37 @@ PICTURES = {
 }  # fmt: skip
 
 
-def _attained(rows: pd.DataFrame) -> pd.Series[float]:
-    """Return 2/sqrt(nL), the rate that Appendix C attains with the trace ball."""
-    rate: pd.Series[float] = 2 * rows["radius"] / (rows["n"] * rows["L"]) ** 0.5
-    return rate
-
-
-_ATTAINED = (Guide("attained rate of Appendix C, 2/√(nL)", _attained),)
+# what Appendix C attains with the trace ball
+_ATTAINED = (
+    Guide(
+        "attained rate of Appendix C, 2/√(nL)",
+        lambda rows: 2 * rows["radius"] / (rows["n"] * rows["L"]) ** 0.5,
+    ),
+)
 _ALL = ("theorem_3", "rademacher_chevet", "paper_route")
 _GAUSSIAN = ("theorem_3", "chevet", "paper_route")
 
-RISK_AGAINST_N = Picture(
-    "Risk against n beside the bounds",
-    (
-        Panel(
-            "X5", ("n",), "n", "Excess risk, worst planted signal",
-            bounds=_ALL, noted=(), strip="ratio",
-        ),
-        Panel(
-            "X2", ("few points", "n"), "n", "Rademacher averages of both balls",
-            AVERAGE, guides=_ATTAINED, bounds=_GAUSSIAN, noted=(), strip="ratio", fit_from=1024,
-        ),
-    ),
-    {("X5", "n"): "excess: ", ("X2", "n"): "averages: "},
-)  # fmt: skip
 
-RISK_AGAINST_LABELS = Picture(
-    "Risk against L = d beside the bounds",
-    (
-        Panel(
-            "X5", ("L = d",), "L", "Excess risk, worst planted signal",
-            bounds=_ALL, noted=(), strip="ratio",
+def _headline(topic: str, axis: str, risk: str, averages: tuple[str, ...]) -> Picture:
+    """Return excess risks of X5 and averages of X2 along one axis, beside the bounds."""
+    return Picture(
+        topic,
+        (
+            Panel(
+                "X5", (risk,), axis, "Excess risk, worst planted signal",
+                bounds=_ALL, noted=(), strip="ratio",
+            ),
+            Panel(
+                "X2", averages, axis, "Rademacher averages of both balls", AVERAGE,
+                guides=_ATTAINED, bounds=_GAUSSIAN, noted=(), strip="ratio",
+                fit_from=1024 if axis == "n" else 0.0,
+            ),
         ),
-        Panel(
-            "X2", ("L = d, gaussian",), "L", "Rademacher averages of both balls",
-            AVERAGE, guides=_ATTAINED, bounds=_GAUSSIAN, noted=(), strip="ratio",
-        ),
-    ),
-    {("X5", "L = d"): "excess: ", ("X2", "L = d, gaussian"): "averages: "},
-)  # fmt: skip
+        {("X5", risk): "excess: ", ("X2", averages[-1]): "averages: "},
+    )  # fmt: skip
+
+
+RISK_AGAINST_N = _headline("Risk against n beside the bounds", "n", "n", ("few points", "n"))
+RISK_AGAINST_LABELS = _headline(
+    "Risk against L = d beside the bounds", "L", "L = d", ("L = d, gaussian",)
+)

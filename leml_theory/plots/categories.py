@@ -8,12 +8,19 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from leml_theory.bounds import shown_bounds
-from leml_theory.plots.curves import ERRORS, draw_prediction, draw_violations, text_entry
+from leml_theory.plots.curves import (
+    ERRORS,
+    draw_points,
+    draw_prediction,
+    draw_violations,
+    text_entry,
+)
 from leml_theory.plots.panel import Panel, numbers, varies
 from leml_theory.plots.style import GREY, LOOKS
 from leml_theory.plots.ticks import label_logs, label_values
-from leml_theory.plots.validity import best_valid, drawn_bounds, is_valid, short_reason
+from leml_theory.plots.validity import best_valid, drawn_bounds, short_reason
 from leml_theory.sweep.experiments.controls import REFUSALS
+from leml_theory.sweep.frame import is_valid
 
 _DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0, "leml": -0.28}
 
@@ -65,21 +72,11 @@ def _worlds(rows: pd.DataFrame, names: list[str], axis: str) -> dict[str, float]
 def _draw_balls(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw the measured values of every ball, and a thin line where they are predicted."""
     for ball, look in LOOKS.items():
-        points = rows[rows["ball"] == ball]
+        points = rows[(rows["ball"] == ball) & (rows["value"] > 0)]
         if points.empty:
             continue
-        x = numbers(points, "place")
-        drawn = ax.errorbar(
-            x,
-            points["value"],
-            yerr=ERRORS * numbers(points, "stderr"),
-            **look.marks(),
-            linestyle="none",
-            capsize=2.5,
-            zorder=4,
-            label=f"{look.name} {look.noun}, measured",
-        )
-        drawn.lines[0].set_gid("measured")
+        x, label = numbers(points, "place"), f"{look.name} {look.noun}, measured"
+        draw_points(ax, x, points, label, **look.marks(), linestyle="none")
         for middle, (_, point) in zip(x, points.iterrows(), strict=True):
             if np.isfinite(point["predicted"]):
                 ends = np.array([middle - 0.16, middle + 0.16])
@@ -144,7 +141,7 @@ def draw_outlier(ax: Axes, rows: pd.DataFrame, panel: Panel, _z: float) -> None:
         )
     ax.set(xlim=(x.min() / 2, x.max() * 25), ylim=(0.7, ratio.max() * 2))
     label_logs(ax, "y")
-    label_values(ax, sorted(x), 8)
+    label_values(ax, sorted(x))
 
 
 _PROMISE = (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -33,6 +35,7 @@ _LEFT, _RIGHT, _TITLE, _MAIN, _GAP, _STRIP, _NAME = 0.82, 0.12, 0.5, 2.75, 0.12,
 _LINE = 0.158  # a line of small text
 _LETTERS, _TITLE_LETTERS = 14.0, 9.5  # of small and of larger bold text that fit in an inch
 _ROOMY = 4.5  # inches of axes that need no smaller letters
+_MOST_PANELS = 12
 _ALONE = 5.9  # width of the axes of a single panel, whose legend stands beside it
 
 
@@ -98,6 +101,16 @@ class Picture:
     shared_legend: bool = False
     shared_scales: bool = False
 
+    @classmethod
+    def of(
+        cls, topic: str, panels: Sequence[Panel], beside: int, advice: str, **more: Any
+    ) -> Picture:
+        """Return a picture of any number of panels, the first twelve of them, `beside` in a row."""
+        left_out = len(panels) - _MOST_PANELS
+        remark = f"{left_out} more panels are left out: {advice}." if left_out > 0 else ""
+        columns = 2 if beside == 4 else min(beside, 3)
+        return cls(topic, tuple(panels[:_MOST_PANELS]), remark=remark, columns=columns, **more)
+
 
 @dataclass(slots=True)
 class _Place:
@@ -107,6 +120,7 @@ class _Place:
     strip: Axes | None
     entries: Entries
     letters: int
+    new_row: bool
 
     @property
     def wrapped(self) -> list[str]:
@@ -194,7 +208,7 @@ def _draw_place(
         strip.set_xlabel(main.get_xlabel())
         main.set_xlabel("")
         main.tick_params(labelbottom=False)
-    return _Place(main, strip, _entries(main), style.letters(columns))
+    return _Place(main, strip, _entries(main), style.letters(columns), panel.new_row)
 
 
 def _entries(ax: Axes) -> Entries:
@@ -220,7 +234,7 @@ def draw_panel(
     if panel.kind not in ("map", "heat"):
         label_logs(ax, "y")
     letters = int(_TITLE_LETTERS * width)
-    ax.set_title(textwrap.fill(panel.title, letters), loc="left", pad=15, fontweight="bold")
+    ax.set_title(_balanced(panel.title, letters), loc="left", pad=15, fontweight="bold")
     ax.annotate(
         setting(rows, panel.axis),
         (0, 1),
@@ -230,6 +244,16 @@ def draw_panel(
         color="0.35",
         fontsize=8,
     )
+
+
+def _balanced(text: str, letters: int) -> str:
+    """Return text in as few lines as it needs, without a word or two alone in the last one."""
+    wrapped = partial(textwrap.wrap, text, break_on_hyphens=False)
+    lines = wrapped(letters)
+    if len(lines) > 1 and len(lines[-1]) < letters / 3:
+        narrower = (wrapped(width) for width in range(len(text) // len(lines), letters))
+        lines = next((found for found in narrower if len(found) == len(lines)), lines)
+    return "\n".join(lines)
 
 
 def add_legend(ax: Axes, width: float) -> None:
@@ -288,14 +312,14 @@ def _lay_out(
 ) -> None:
     """Place title, panels, legends and caption from top to bottom, as high as they need."""
     width = style.width
-    title = "\n".join(textwrap.fill(line, int(9.2 * width)) for line in texts[0].split("\n"))
+    title = "\n".join(_balanced(line, int(9.2 * width)) for line in texts[0].split("\n"))
     footer = textwrap.fill(texts[1], int(15 * width))
     # entries of the shared legend beside each other: four, or as many as fit
     lines = math.ceil(len(shared) / max(1, round(0.4 * width)))
     head = 0.12 + (0.23 * (title.count("\n") + 1) if title else 0.0)
     head += 0.1 + 0.2 * lines if shared else 0.0
     foot = 0.16 + 0.15 * (footer.count("\n") + 1) if footer else 0.0
-    bands = [places[i : i + columns] for i in range(0, len(places), columns)]
+    bands = _bands(places, columns)
     heights = [_band_height(band, style.beside(columns)) for band in bands]
     total = head + sum(heights) + foot
     figure.set_size_inches(width, total)
@@ -315,6 +339,16 @@ def _lay_out(
             below = top - max(place.title_height for place in band)
             _set_place(place, (column * width / columns, below), columns, total, style)
         top -= height
+
+
+def _bands(places: list[_Place], columns: int) -> list[list[_Place]]:
+    """Return the rows of panels."""
+    bands: list[list[_Place]] = []
+    for place in places:
+        if not bands or place.new_row or len(bands[-1]) == columns:
+            bands.append([])
+        bands[-1].append(place)
+    return bands
 
 
 def _band_height(band: list[_Place], beside: bool) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,9 +19,9 @@ from leml_theory.plots.validity import (
     above,
     best_of_family,
     drawn_bounds,
-    is_valid,
     short_reason,
 )
+from leml_theory.sweep.frame import is_valid
 from leml_theory.sweep.rates import curve_slope, log_log_slope
 
 Array = NDArray[np.float64]
@@ -40,7 +42,7 @@ def draw_curves(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> Non
     if panel.axis == "n" and len(places) > 1:
         label_logs(ax, "x")
     else:
-        label_values(ax, places, 8)
+        label_values(ax, places)
 
 
 def _cut_at_zero(ax: Axes, rows: pd.DataFrame) -> None:
@@ -60,6 +62,14 @@ def is_text(handle: object) -> bool:
     return isinstance(handle, Line2D) and handle.get_linestyle() == "None" == handle.get_marker()
 
 
+def draw_points(ax: Axes, x: Array, points: pd.DataFrame, label: str, **style: Any) -> None:
+    """Draw measured points with error bars, which end above zero on a logarithmic axis."""
+    value, bars = numbers(points, "value"), ERRORS * np.nan_to_num(numbers(points, "stderr"))
+    style = {"linewidth": 1.0, "elinewidth": 1.2, "capsize": 2.5, "zorder": 4, **style}
+    drawn = ax.errorbar(x, value, [np.minimum(bars, 0.999 * value), bars], label=label, **style)
+    drawn.lines[0].set_gid("measured")
+
+
 def draw_measured(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
     """Draw the points of every ball with error bars, and its prediction where there is one.
 
@@ -69,22 +79,10 @@ def draw_measured(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
         points = rows[(rows["ball"] == ball) & (rows["value"] > 0)]
         if points.empty:
             continue
-        x, value, error = (numbers(points, name) for name in (panel.axis, "value", "stderr"))
-        bars = ERRORS * np.nan_to_num(error)
-        predicted = points["predicted"].notna().any()
-        drawn = ax.errorbar(
-            x,
-            value,
-            yerr=[np.minimum(bars, 0.999 * value), bars],
-            **look.marks(),
-            linestyle="none" if predicted else look.line,
-            linewidth=1.0,
-            elinewidth=1.2,
-            capsize=2.5,
-            zorder=4,
-            label=f"{look.name}{slope_text(points, panel) or f' {look.noun}, measured'}",
-        )
-        drawn.lines[0].set_gid("measured")
+        x, predicted = numbers(points, panel.axis), points["predicted"].notna().any()
+        label = f"{look.name}{slope_text(points, panel) or f' {look.noun}, measured'}"
+        line = "none" if predicted else look.line
+        draw_points(ax, x, points, label, **look.marks(), linestyle=line)
         if predicted:
             draw_prediction(ax, x, points, look.colour)
     if (hidden := int((rows["value"] <= 0).sum())) > 0:
@@ -97,25 +95,23 @@ def kind_of(points: pd.DataFrame) -> str:
     return "sharp" if known.eq("sharp").all() else "limit"
 
 
-def draw_prediction(ax: Axes, x: Array, points: pd.DataFrame, colour: str) -> None:
+def draw_prediction(ax: Axes, x: Array, points: pd.DataFrame, colour: Any) -> None:
     """Draw the predictions of one ball, each part as the line of its kind, named once."""
     limit = points["prediction"].ne("sharp").to_numpy()
     padded = np.concatenate([[False], limit, [False]])
     beside = padded[:-2] | limit | padded[2:]  # a segment with one end a limit is one
-    value = numbers(points, "predicted")
     for kind, part in (("sharp", ~limit), ("limit", beside)):
-        if not (part & np.isfinite(value)).any():
-            continue
-        named = any(line.get_gid() == kind for line in ax.lines)
-        ax.plot(
-            x,
-            np.where(part, value, np.nan),
-            color=colour,
-            **PREDICTIONS[kind],
-            zorder=3,
-            gid=kind,
-            label="_" if named else f"{kind} prediction",
-        )
+        value = np.where(part, numbers(points, "predicted"), np.nan)
+        if np.isfinite(value).any():
+            named = any(line.get_gid() == kind for line in ax.lines)
+            label = "_" if named else f"{kind} prediction"
+            style = {**PREDICTIONS[kind], **lone_mark(value)}
+            ax.plot(x, value, color=colour, zorder=3, gid=kind, label=label, **style)
+
+
+def lone_mark(value: Array) -> dict[str, Any]:
+    """Return how a curve of a single point is drawn, of which a line would show nothing."""
+    return {"marker": "_", "markersize": 16} if np.isfinite(value).sum() == 1 else {}
 
 
 def slope_text(points: pd.DataFrame, panel: Panel) -> str:
@@ -171,9 +167,10 @@ def _draw_offset(ax: Axes, rows: pd.DataFrame, axis: str) -> bool:
 
 def _draw_lower_bound(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     """Draw the mean excess that no method can beat, where it is known."""
-    x, value, name = rows[axis], rows["minimax"], "no method can beat"
-    if value.notna().any():
-        ax.plot(x, value, color="black", lw=1.0, ls=(0, (1, 1)), label=name, gid="lower bound")
+    value, name = numbers(rows, "minimax"), "no method can beat"
+    if np.isfinite(value).any():
+        style = {"color": "black", "lw": 1.0, "ls": (0, (1, 1)), **lone_mark(value)}
+        ax.plot(rows[axis], value, label=name, gid="lower bound", **style)
 
 
 def _rows_of_own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -191,31 +188,21 @@ def _draw_bound(
     bound, x, value = shown_bounds()[name], numbers(rows, axis), numbers(rows, name)
     valid = is_valid(rows, name)
     if valid.any():
-        lone = "_" if valid.sum() == 1 else "None"
+        shown = np.where(valid, value, np.nan)
         ax.plot(
             x,
-            np.where(valid, value, np.nan),
+            shown,
             color=ball.colour if ball else bound.look.colour,
             linestyle=bound.look.line,
             linewidth=1.5,
-            marker=lone,
-            markersize=16,
             label=f"{bound.label}, {ball.name}" if ball else bound.label,
             gid="offset" if ball else "bound",
+            **lone_mark(shown),
         )
     if not valid.all():
         reason = f"{bound.label}, not valid here: {short_reason(rows[~valid], name)}"
-        ax.plot(
-            x,
-            np.where(valid, np.nan, value),
-            color=GREY,
-            linestyle=":",
-            linewidth=1.2,
-            marker="x",
-            markersize=4,
-            label=reason,
-            gid="not valid",
-        )
+        hidden = np.where(valid, np.nan, value)
+        ax.plot(x, hidden, ":x", color=GREY, lw=1.2, ms=4, label=reason, gid="not valid")
 
 
 def _draw_risk_bounds(ax: Axes, rows: pd.DataFrame, axis: str) -> None:

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AxesDescription", "LineDescription", "describe_axes"]
-
 
 @dataclass(frozen=True)
 class LineDescription:

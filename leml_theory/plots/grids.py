@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +20,9 @@ from leml_theory.sweep.experiments.custom import AXES, GRID
 from leml_theory.sweep.experiments.design import AGREES
 from leml_theory.sweep.frame import bounds_in
 from leml_theory.sweep.rates import log_log_slope
-
-__all__ = ["grid_quantities", "plot_grid"]
+from leml_theory.worlds import skew_column
 
 _QUANTITIES = ("excess risk", "supremum deviation", "rademacher average", "generalisation gap")
-_MOST_PANELS = 12
 _RATIO = "Frobenius over trace"
 
 
@@ -73,13 +72,10 @@ def plot_grid(
     drawn = view.heated(rows) if view.y else rows
     drawn = drawn.assign(series=[view.facet(row) for _, row in drawn.iterrows()])
     drawn.attrs = {column: values_of(rows, column) for column in (view.x, view.y) if column}
-    panels = tuple(view.panel(facet, chosen) for facet in view.ordered(drawn))
+    panels = tuple(view.panel(facet, chosen, new) for facet, new in view.ordered(drawn))
     beside = drawn["ball"].nunique() if "ball" in view.facets else len(panels)
-    left_out = len(panels) - _MOST_PANELS
-    remark = f"{left_out} more panels are left out: choose another --panel." if left_out > 0 else ""
-    picture = Picture(
-        view.topic(rows, chosen), panels[:_MOST_PANELS], remark=remark,
-        columns=beside if beside < 3 else 2 if beside == 4 else 3,
+    picture = Picture.of(
+        view.topic(rows, chosen), panels, beside, "choose another --panel",
         shared_legend=True, shared_scales=True,
     )  # fmt: skip
     return draw(drawn, picture, style=style, title=title, legend=legend)
@@ -93,9 +89,7 @@ def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
 def _column(rows: pd.DataFrame, axis: str) -> str:
     """Return the column that an axis is drawn from; patterns of one family are numbers."""
     if axis == "skew":
-        families = {str(skew).partition(":")[0] for skew in rows["skew"]}
-        family = families.pop() if len(families) == 1 else ""
-        return {"heavy": "P", "zipf": "P", "observed": "observed"}.get(family, "skew")
+        return skew_column(map(str, rows["skew"])) or "skew"
     if axis == "radius" and rows["radius_factor"].notna().any():
         return "radius_factor"  # in units of the true Z's norm
     return {"world": "labels"}.get(axis, axis)
@@ -145,22 +139,24 @@ class _View:
         there = [column for column in self.facets if pd.notna(row[column])]
         return ", ".join(_facet(column, row[column]) for column in there)
 
-    def ordered(self, rows: pd.DataFrame) -> list[str]:
-        """Return the panels in order: the methods of one place beside each other."""
+    def ordered(self, rows: pd.DataFrame) -> Iterator[tuple[str, bool]]:
+        """Yield the panels, the methods of one place beside each other, each place in a new row."""
         balls = list(dict.fromkeys(rows["ball"]))
         others = [c for c in self.facets if c != "ball"]
         places = rows[others].astype(str).agg(" ".join, axis=1) if others else rows["ball"] * 0
         order = rows.assign(_place=pd.factorize(places)[0], _ball=rows["ball"].map(balls.index))
-        return list(dict.fromkeys(order.sort_values(["_place", "_ball"], kind="stable")["series"]))
+        order = order.sort_values(["_place", "_ball"], kind="stable").drop_duplicates("series")
+        new = ~order["_place"].duplicated() & ("ball" in self.facets)
+        yield from zip(order["series"], new, strict=True)
 
-    def panel(self, facet: str, quantity: str) -> Panel:
+    def panel(self, facet: str, quantity: str, new_row: bool) -> Panel:
         """Return what one panel shows."""
         plain = "curves" if self.numeric else "categories"
         kind = "heat" if self.y else plain if self.hue == "ball" else "hues"
         marks = regimes if quantity == "excess risk" and self.x == "n" else lambda _: {}
         return Panel(
             GRID, (facet,), self.x, facet or _capital(quantity), quantity, marks=marks,
-            kind=kind, hue=self.y or self.hue, noted=(), fitted=self.numeric,
+            kind=kind, hue=self.y or self.hue, noted=(), fitted=self.numeric, new_row=new_row,
         )  # fmt: skip
 
     def heated(self, rows: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from leml_theory.plots.categories import broken
 from leml_theory.plots.curves import (
-    ERRORS,
+    draw_points,
     draw_prediction,
     draw_violations,
     slope_text,
@@ -75,7 +74,7 @@ def draw_hues(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
     elif panel.axis == "n":
         label_logs(ax, "x")
     else:
-        label_values(ax, values_of(rows, panel.axis), 8)
+        label_values(ax, values_of(rows, panel.axis))
 
 
 def _bounded(rows: pd.DataFrame, panel: Panel, hue: Any) -> bool:
@@ -93,26 +92,13 @@ def _draw_hue(
     ax: Axes, points: pd.DataFrame, colour: Any, marker: str, label: str, *, joined: bool
 ) -> None:
     """Draw the points of one colour; categories are never joined."""
-    x, value, bars = numbers(points, "place"), numbers(points, "value"), numbers(points, "stderr")
-    bars = ERRORS * np.nan_to_num(bars)
-    predicted = points["predicted"].notna().any()
-    drawn = ax.errorbar(
-        x,
-        value,
-        yerr=[np.minimum(bars, 0.999 * value), bars],
-        color=colour,
-        marker=marker,
-        markersize=5,
-        linestyle="-" if joined and not predicted else "none",
-        linewidth=0.8,
-        capsize=2,
-        label=label,
-        zorder=4,
-    )
-    drawn.lines[0].set_gid("measured")
+    x, predicted = numbers(points, "place"), points["predicted"].notna().any()
+    style = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 0.8, "capsize": 2}
+    dashes = "-" if joined and not predicted else "none"
+    draw_points(ax, x, points, label, **style, linestyle=dashes)
     if predicted and joined:
         draw_prediction(ax, x, points, colour)
-    best = best_valid(points) if len(points) else value
+    best = best_valid(points) if len(points) else x
     if np.isfinite(best).any():
         seen = any(line.get_gid() == "bound by colour" for line in ax.lines)
         name = "_" if seen else "smallest valid bound, by colour"
@@ -127,34 +113,24 @@ def draw_heat(ax: Axes, rows: pd.DataFrame, panel: Panel, _n_tests: int) -> None
     """Draw the measured means over two axes, the number in every field."""
     across, up = rows.attrs[panel.axis], rows.attrs[panel.hue]  # as in all other panels
     table = rows.pivot_table(index=panel.hue, columns=panel.axis, values="value", sort=False)
-    found = table.reindex(index=up, columns=across).to_numpy(float)
-    shown = np.ma.masked_invalid(np.where(found > 0, found, np.nan))
+    table = table.reindex(index=up, columns=across)
     low, high = rows["least"].iloc[0], rows["largest"].iloc[0]
     ax.patch.set(hatch="////", edgecolor="0.6", facecolor="white")
-    norm = LogNorm(low, max(high, low * 1.001))
-    ax.pcolormesh(shown, cmap="Blues", norm=norm, edgecolors="white", linewidth=1, gid="heat")
-    ax.add_line(Line2D([], [], linestyle="none", gid="heat"))  # by which the caption knows it
-    _write_numbers(ax, found, norm, 7.5 if max(found.shape) <= 8 else 5.5)
-    _label_fields(ax, across, up)
-    ax.set(xlim=(0, len(across)), ylim=(0, len(up)))
-
-
-def _write_numbers(ax: Axes, found: Any, norm: LogNorm, size: float) -> None:
-    """Write every value into its field, white on dark ones."""
-    for (row, column), value in np.ndenumerate(found):
-        if np.isfinite(value):
-            dark = value > 0 and norm(value) > 0.6
-            ax.text(
-                column + 0.5, row + 0.5, f"{value:.2g}", ha="center", va="center", fontsize=size,
-                color="white" if dark else "black",
-            )  # fmt: skip
-
-
-def _label_fields(ax: Axes, across: Sequence[Any], up: Sequence[Any]) -> None:
-    """Put the values of both axes beside the middles of the fields."""
-    ax.set_xticks(np.arange(len(across)) + 0.5, [broken(value_text(value)) for value in across])
-    turn = 90.0 if isinstance(up[0], str) else 0.0
-    names = [value_text(value) for value in up]
-    ax.set_yticks(np.arange(len(up)) + 0.5, names, rotation=turn, va="center")
+    seaborn.heatmap(
+        table.where(table > 0),
+        norm=LogNorm(low, max(high, low * 1.001)),
+        cmap="Blues",
+        cbar=False,
+        linewidths=1,
+        annot=True,
+        fmt=".2g",
+        annot_kws={"fontsize": 7.5 if max(table.shape) <= 8 else 5.5},
+        xticklabels=[broken(value_text(value)) for value in across],
+        yticklabels=[value_text(value) for value in up],
+        ax=ax,
+    )
+    ax.invert_yaxis()
     ax.tick_params(length=0)
+    ax.tick_params("y", rotation=90 if isinstance(up[0], str) else 0)
+    ax.add_line(Line2D([], [], linestyle="none", gid="heat"))  # by which the caption knows it
     ax.grid(visible=False)

@@ -43,7 +43,7 @@ def draw_map(ax: Axes, rows: pd.DataFrame, panel: Panel, _n_tests: int) -> None:
             drawn.set(linestyle=line, linewidth=width)
     _draw_points(ax, rows[rows["quantity"] == "excess risk"], panel)
     ax.add_line(Line2D([], [], color="0.6", marker="s", mfc="white", ls="none", label=_REFUSED))
-    label_values(ax, list(x), 8)
+    label_values(ax, list(x))
     shares = rows["L"].iloc[0] if across == "s" else 1
     names = [f"{value / shares:.0%}" if across == "s" else f"{value:g}" for value in y]
     ax.set_yticks(y, names)

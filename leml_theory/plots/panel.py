@@ -129,6 +129,8 @@ class Panel:
         For a map: which method the trace ball is compared with, and the second experiment.
     hue : str
         Column that colours tell apart; the second axis of a 'heat' map.
+    new_row : bool
+        Whether the panel begins a row of the picture even if the last one is not full.
     """
 
     experiment: str
@@ -148,6 +150,7 @@ class Panel:
     against: str = ""
     also: str = ""
     hue: str = "ball"
+    new_row: bool = False
 
     def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the panel, sorted along the axis, each point of a ball once."""

@@ -25,7 +25,6 @@ from leml_theory.sweep.experiments.custom import GRID
 from leml_theory.sweep.frame import comparisons
 
 _QUANTITIES = ("rademacher average", "supremum deviation", "excess risk", "generalisation gap")
-_MOST_PANELS = 12
 _NEEDED = [
     "experiment", "series", "quantity", "ball", "law", "n", "d", "L", "s", "P", "radius",
     "radius_factor", "value", "stderr", "predicted", "prediction", "signal", "delta",
@@ -205,12 +204,9 @@ def _default(frame: pd.DataFrame, experiment: str) -> Picture:
         for quantity in dict.fromkeys((*_QUANTITIES, *rows["quantity"]))
         for series, part in rows[rows["quantity"] == quantity].groupby("series", sort=False)
     ]
-    left_out = len(panels) - _MOST_PANELS
-    remark = f"{left_out} more panels left out: draw them by `plot_series`." if left_out > 0 else ""
-    columns = 1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else 3
     known = EXPERIMENTS.get(experiment)
     topic = known.title if known else f"Your {experiment} beside the bounds"
-    return Picture(topic, tuple(panels[:_MOST_PANELS]), remark=remark, columns=columns)
+    return Picture.of(topic, panels, len(panels), "draw them by `plot_series`")
 
 
 def _axis(rows: pd.DataFrame) -> str:

@@ -14,6 +14,8 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Mantissas to label, the densest that leave no more ticks than wanted.
 _MANTISSAS = ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 
+_LETTERS = 28  # of labels that fit beside each other on the narrowest axis
+
 
 def number(value: float) -> str:
     """Return a number for a tick: 0.002, 500, 10⁶, 3·10⁻⁵."""
@@ -49,26 +51,16 @@ def label_logs(ax: Axes, which: str) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def label_values(ax: Axes, values: list[float], room: int) -> None:
-    """Put ticks at the measured places of the x axis, leaving out what would overlap.
-
-    Parameters
-    ----------
-    ax : Axes
-        With a logarithmic x axis.
-    values : list of float
-        Sorted places.
-    room : int
-        How many labels fit beside each other.
-    """
+def label_values(ax: Axes, values: list[float]) -> None:
+    """Put ticks at the measured places of a logarithmic x axis, leaving out what would overlap."""
     if len(values) == 1:
         ax.set_xlim(values[0] / 2, values[0] * 2)
     low, high = ax.get_xlim()
-    least = math.log(high / low) / room
+    names = {value: f"{value:.2g}" if value < 1 else f"{value:g}" for value in values}
+    least = 0.99 * math.log(high / low) / min(8, _LETTERS // max(map(len, names.values())))
     shown: list[float] = []
     for value in values:
         if not shown or math.log(value / shown[-1]) >= least:
             shown.append(value)
-    labels = [f"{value:.2g}" if value < 1 else f"{value:g}" for value in shown]
-    ax.set_xticks(shown, labels)
+    ax.set_xticks(shown, [names[value] for value in shown])
     ax.xaxis.set_minor_locator(NullLocator())

@@ -17,13 +17,8 @@ from leml_theory.sweep.experiments import EXPERIMENTS, CheckRow, SlopeRow
 from leml_theory.sweep.experiments.design import AGREES
 
 _MOST_PHRASES = 4
-_LIMITS = {
-    -1.0: "falls as 1/{}",
-    -0.5: "falls as 1/√{}",
-    0.0: "is level in {}",
-    0.5: "grows as √{}",
-}
 _TARGETS = {-1.0: "1/{}", -0.5: "1/√{}", 0.0: "level in {}", 0.5: "√{}"}
+_VERBS = {-1.0: "falls as", -0.5: "falls as", 0.0: "is", 0.5: "grows as"}
 _COUNTED = {
     "agrees": "agree",
     "fails": "fail",
@@ -126,8 +121,8 @@ def _agreeing(row: SlopeRow, number: str, target: str) -> str:
     if row.rule == "steeper":
         return f"is steeper than {target} ({number})"
     near = abs(row.slope - row.asymptotic) <= AGREES * row.stderr
-    if near and row.verdict == "agrees" and row.asymptotic in _LIMITS:
-        return _LIMITS[row.asymptotic].format(row.axis)
+    if near and row.verdict == "agrees" and row.asymptotic in _VERBS:
+        return f"{_VERBS[row.asymptotic]} {target}"
     doubt = "" if row.verdict == "agrees" else ", marginally"
     return f"has {number} as predicted{doubt} (limit: {target})"
 

@@ -8,15 +8,7 @@ from numpy.typing import NDArray
 
 from leml_theory.bounds import FailedAssumption, failures_from_json, shown_bounds
 from leml_theory.plots.ticks import number
-from leml_theory.sweep.frame import bounds_in, is_deterministic
-from leml_theory.sweep.rates import exceeds, family_t, looks
-
-
-def is_valid(rows: pd.DataFrame, bound: str) -> NDArray[np.bool_]:
-    """Return where the bound is valid; a row that no bound speaks of counts as not valid."""
-    told = [str(flag) == "True" for flag in rows[f"{bound}_valid"]]  # NaN and text after a CSV
-    valid: NDArray[np.bool_] = np.array(told, bool) & np.isfinite(rows[bound].to_numpy(float))
-    return valid
+from leml_theory.sweep.frame import bounds_in, is_above, is_valid
 
 
 def short_reason(rows: pd.DataFrame, bound: str) -> str:
@@ -73,14 +65,7 @@ def best_valid(rows: pd.DataFrame) -> NDArray[np.float64]:
 
 def above(rows: pd.DataFrame, n_tests: int) -> NDArray[np.bool_]:
     """Return which measured means violate the smallest valid bound, among `n_tests` comparisons."""
-    errors, draws = rows["stderr"].fillna(0.0), rows["draws"].astype(int)
-    sure = [is_deterministic(row) for _, row in rows.iterrows()]
-    tests = [n_tests * looks(row) for _, row in rows.iterrows()]
-    cells = zip(rows["value"], errors, best_valid(rows), draws, sure, tests, strict=True)
+    pairs = zip(rows.iterrows(), best_valid(rows), strict=True)
     return np.array(
-        [
-            b == b and exceeds(v, s, b, family_t(m, k), deterministic=same)
-            for v, s, b, k, same, m in cells
-        ],
-        dtype=bool,
+        [np.isfinite(best) and is_above(row, best, n_tests) for (_, row), best in pairs], dtype=bool
     )

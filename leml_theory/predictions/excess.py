@@ -23,8 +23,6 @@ from leml_theory.risk import second_moments
 from leml_theory.worlds import observation_of
 from simulations import IsotropicGaussian, LinearLabels, Scenario, low_rank_coefficients
 
-__all__ = ["Predicted", "predict", "predict_world"]
-
 Array = NDArray[np.float64]
 World = Callable[[np.random.Generator], Scenario]
 

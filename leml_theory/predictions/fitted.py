@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from leml_solver import Ball, TraceBall
 from leml_theory.predictions.averages import chi_mean
 
-__all__ = ["Auxiliary", "InBall", "Regulariser", "Solution", "TracePenalty", "solve"]
-
 Array = NDArray[np.float64]
 
 # Certified gap over n times the error: the excess is off by less than twice the root of it.

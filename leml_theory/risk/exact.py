@@ -21,13 +21,10 @@ from leml_theory.risk.population import (
     gaussian_slope,
     gaussian_softplus,
     label_moments,
-    prediction_scales,
     resolves,
 )
-from simulations.labels import LabelModel
+from simulations.labels import LabelModel, prediction_scales
 from simulations.scenario import Scenario
-
-__all__ = ["Bracket", "ExactRisk", "exact_risk"]
 
 Array = NDArray[np.float64]
 

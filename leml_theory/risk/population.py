@@ -18,18 +18,6 @@ from simulations.features import FeatureLaw
 from simulations.labels import prediction_scales
 from simulations.scenario import Scenario
 
-__all__ = [
-    "cross_moments",
-    "gaussian_curvature",
-    "gaussian_loss",
-    "gaussian_slope",
-    "gaussian_softplus",
-    "label_moments",
-    "prediction_scales",
-    "resolves",
-    "second_moments",
-]
-
 Array = NDArray[np.float64]
 
 # Ends of panels that halve towards 0. The smallest, 12/2^16, resolves exp(-tau g) up to tau = 1e4;

@@ -20,8 +20,6 @@ from leml_theory.rademacher import Estimate, check_draws
 from leml_theory.risk.exact import Bracket, exact_risk
 from simulations.scenario import Scenario
 
-__all__ = ["Bracket", "RiskValue", "minimum_risk", "population_risk"]
-
 Array = NDArray[np.float64]
 
 # Samples whose least empirical risks are averaged: enough for a standard error.

@@ -12,8 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["TOLERANCE", "TOLERANCE_IN_STANDARD_ERRORS", "agree"]
-
 TOLERANCE = 1e-6  # relative
 TOLERANCE_IN_STANDARD_ERRORS = 0.01  # of the same record, which is what a reader can notice
 

@@ -6,12 +6,10 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
-
-__all__ = ["SCHEMA", "Cell", "Scalar", "canonical_json", "plain_scalar", "plain_value"]
 
 # Part of every key. Raise it when a kind of measurement comes to mean something else: results
 # stored under the old meaning are then refused rather than mixed with the new ones.
@@ -70,6 +68,23 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON of `value`."""
+    return hashlib.sha256(canonical_json(value).encode("ascii")).hexdigest()
+
+
+def json_ready(value: Any) -> Any:
+    """Return `value` in JSON's own types, dataclasses as mappings, None for what is not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): json_ready(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_ready(item) for item in value]
+    if is_dataclass(value):
+        return {f.name: json_ready(getattr(value, f.name)) for f in fields(value)}
+    item = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(item, float) and not math.isfinite(item) else item
+
+
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Cell:
     """One measurement: what kind, with which parameters, from which seed.
@@ -100,8 +115,7 @@ class Cell:
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "parameters_json", canonical_json(plain))
         object.__setattr__(self, "seed", seed)
-        digest = hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
-        object.__setattr__(self, "key", digest)
+        object.__setattr__(self, "key", digest(content))
 
     def __repr__(self) -> str:
         return f"Cell(kind={self.kind!r}, parameters={self.parameters!r}, seed={self.seed!r})"

@@ -21,8 +21,6 @@ from typing import Any
 from leml_theory.runs.provenance import installed_version
 from leml_theory.runs.workers import WORKER_ENVIRONMENT, Killed, interrupts_ignored
 
-__all__ = ["Cluster", "ClusterError", "connected", "memory_limit"]
-
 _CONNECT_SECONDS = 30
 _POLL_SECONDS = 0.005  # each worker has another call waiting meanwhile
 _LOOK_SECONDS = 5  # after which those who wait for a call look whether there are workers

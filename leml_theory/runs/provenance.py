@@ -22,9 +22,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from leml_theory.runs.cells import canonical_json
-
-__all__ = ["Source", "code_of", "installed_version", "other_code", "source_of"]
+from leml_theory.runs.cells import canonical_json, digest
 
 _PACKAGES = ("argument_checks", "simulations", "leml_solver", "leml_theory")
 # Rooms of `leml_theory` that plan cells or read results, and measure nothing.
@@ -73,7 +71,7 @@ class Source:
     @property
     def id(self) -> str:
         """Sixteen hexadecimal digits that follow from the content."""
-        return hashlib.sha256(canonical_json(self.content).encode("ascii")).hexdigest()[:16]
+        return digest(self.content)[:16]
 
     @property
     def kind(self) -> str:

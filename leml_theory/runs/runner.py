@@ -32,8 +32,6 @@ from leml_theory.runs.store import (
 )
 from leml_theory.runs.workers import Here, Killed, Pool, Workers, one_thread_libraries
 
-__all__ = ["Failure", "Measure", "RunError", "execute"]
-
 Measure = Callable[[Cell], Sequence[Mapping[str, Any]]]
 
 _SHOWN_FAILURES = 3

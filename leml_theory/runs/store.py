@@ -26,7 +26,15 @@ from pathlib import Path
 from typing import Any
 
 from leml_theory.runs.agreement import agree
-from leml_theory.runs.cells import SCHEMA, Cell, Scalar, canonical_json, plain_scalar, plain_value
+from leml_theory.runs.cells import (
+    SCHEMA,
+    Cell,
+    Scalar,
+    canonical_json,
+    digest,
+    plain_scalar,
+    plain_value,
+)
 from leml_theory.runs.provenance import Code, Source, other_code
 from safe_files import (
     LockedError,
@@ -37,19 +45,6 @@ from safe_files import (
     write_text,
     written_aside,
 )
-
-__all__ = [
-    "ELSEWHERE",
-    "Manifest",
-    "Record",
-    "Result",
-    "Shard",
-    "Status",
-    "Store",
-    "StoreError",
-    "checked_records",
-    "read_shard",
-]
 
 Record = dict[str, Scalar]
 
@@ -89,19 +84,23 @@ class Result:
         content = {"key": self.key, "seconds": self.seconds, "records": records}
         content |= {"source": self.source} if self.source else {}
         payload = json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
-        digest = hashlib.sha256(payload).hexdigest().encode("ascii")
-        return b"".join((_HEAD, digest, _MIDDLE, payload, _TAIL, b"\n"))
+        return _checked_line(payload) + b"\n"
 
     @classmethod
     def from_line(cls, line: bytes) -> Result:
         """Read a line without its newline; ValueError unless every byte is as it was written."""
         payload = line[_PAYLOAD : -len(_TAIL)]
-        digest = hashlib.sha256(payload).hexdigest().encode("ascii")
-        if line != b"".join((_HEAD, digest, _MIDDLE, payload, _TAIL)):
+        if line != _checked_line(payload):
             raise ValueError("its checksum does not match")
         content = json.loads(payload)
-        records = _decoded_records(content["records"])
+        records = [{k: _decoded(v) for k, v in record.items()} for record in content["records"]]
         return cls(content["key"], records, content["seconds"], content.get("source", ""))
+
+
+def _checked_line(payload: bytes) -> bytes:
+    """Return a line that holds a payload and its checksum."""
+    checksum = hashlib.sha256(payload).hexdigest().encode("ascii")
+    return b"".join((_HEAD, checksum, _MIDDLE, payload, _TAIL))
 
 
 def checked_records(records: Any) -> list[Record]:
@@ -133,11 +132,6 @@ def _decoded(value: Any) -> Scalar:
     if isinstance(value, dict):
         return float(struct.unpack(">d", bytes.fromhex(value["float64"]))[0])
     return value  # type: ignore[no-any-return]
-
-
-def _decoded_records(records: list[dict[str, Any]]) -> list[Record]:
-    """Return records that `_encoded` wrote."""
-    return [{name: _decoded(value) for name, value in record.items()} for record in records]
 
 
 def read_shard(path: Path) -> list[Result | ValueError]:
@@ -307,7 +301,7 @@ def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest, either completely or not at all."""
     content = asdict(manifest)
-    content["checksum"] = _checksum(content)
+    content["checksum"] = digest(content)
     write_text(folder / _MANIFEST, json.dumps(content, indent=2) + "\n")
 
 
@@ -329,14 +323,9 @@ def _read_manifest(folder: Path) -> Manifest:
         raise StoreError(
             f"`{path}` is damaged or was written by another program. {ELSEWHERE}."
         ) from None
-    if checksum != _checksum(content):
+    if checksum != digest(content):
         raise StoreError(f"`{path}` is damaged: its checksum does not match. {ELSEWHERE}.")
     return manifest
-
-
-def _checksum(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the content of a manifest."""
-    return hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

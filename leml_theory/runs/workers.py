@@ -17,16 +17,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
-__all__ = [
-    "WORKER_ENVIRONMENT",
-    "Here",
-    "Killed",
-    "Pool",
-    "Workers",
-    "interrupts_ignored",
-    "one_thread_libraries",
-]
-
 _ONE_THREAD = dict.fromkeys(
     ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1"
 )

@@ -19,6 +19,7 @@ from command_line import add_jobs, add_seed, page_parser, run_command, words
 from leml_theory.plugins import PluginMeasure, load_plugins
 from leml_theory.runs import Cell, Result, RunError, Store, StoreError, execute, read_shard
 from leml_theory.runs.provenance import code_of
+from leml_theory.sweep.effort import is_large, predicted_effort
 from leml_theory.sweep.experiments import EXPERIMENTS, Experiment, Planned
 from leml_theory.sweep.experiments.custom import GRID, Grid
 from leml_theory.sweep.frame import results_frame
@@ -125,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--dry-run", action="store_true", help=text)
     text = "size of the pictures: one column of a paper, a page (default) or a slide"
     parser.add_argument("--style", default="page", choices=("column", "page", "slide"), help=text)
-    parser.add_argument("--format", default="text", choices=list(FORMATS), help="of `table`")
+    parser.add_argument("--format", default="text", choices=FORMATS, help="of `table`")
     grid = parser.add_argument_group(
         "a grid of your own",
         "Values separated by commas; every combination is measured instead of the experiments.",
@@ -161,7 +162,7 @@ def _run(options: argparse.Namespace) -> int:
     experiments, description = _chosen(options)
     plans = {experiment.id: experiment.plan(options.preset) for experiment in experiments}
     cells = _cells(plans, options.seed)
-    if options.dry_run or _is_large(cells):
+    if options.dry_run or is_large(cells):
         _tell_effort(cells, options)
     if options.dry_run:
         return 0
@@ -203,17 +204,8 @@ def _run(options: argparse.Namespace) -> int:
     return summary.exit_status
 
 
-def _is_large(cells: Sequence[Cell]) -> bool:
-    """Return whether the effort is told before the run starts."""
-    from leml_theory.sweep.effort import is_large
-
-    return is_large(cells)
-
-
 def _tell_effort(cells: Sequence[Cell], options: argparse.Namespace) -> None:
     """Say what the cells will cost, on standard error where a run follows."""
-    from leml_theory.sweep.effort import predicted_effort
-
     shards = sorted(Path(options.out, "shards").glob("*.jsonl"))
     results = [result for path in shards for result in read_shard(path)]
     known = {result.key: result.seconds for result in results if isinstance(result, Result)}
@@ -341,7 +333,7 @@ def _table(options: argparse.Namespace) -> int:
     rows = frame[frame["experiment"].isin(ids)]
     print(table_text(result_table(rows), options.format, "Measured values"))
     slopes = [row for one in _known(ids, grid).values() for row in one.slopes(frame)]
-    if slopes and options.format != "csv":
+    if slopes:
         print("\n" + table_text(slope_frame(slopes), options.format, "Slopes in log-log scale"))
     return 0
 

@@ -9,8 +9,6 @@ import pandas as pd
 
 from leml_theory.sweep.rates import LEVEL, family_t, looks
 
-__all__ = ["SHARP", "contradictions", "sharp_rows"]
-
 # A prediction is called sharp where it is within this share of the mean.
 SHARP = 0.03
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,7 @@ from scipy.optimize import nnls
 from leml_theory.measurements.precision import LOOKS
 from leml_theory.runs import Cell
 from leml_theory.worlds import observation_of
-
-__all__ = ["Effort", "available_memory", "memory_of", "predicted_effort"]
+from safe_files import free_memory
 
 _SIZES = ((64, 4), (64, 32), (1024, 8), (4096, 32), (16384, 64))  # n, and d and L, of pilot cells
 _DRAWS = 2
@@ -86,7 +84,7 @@ class Effort:
 
     def memory_lines(self, jobs: int) -> list[str]:
         """Return what is needed of memory, with a warning where it is more than there is."""
-        there, needed = available_memory(), self.memory * min(jobs, max(1, self.cells))
+        there, needed = free_memory(), self.memory * min(jobs, max(1, self.cells))
         said = f"memory: up to {self.memory / 1e9:.1f} GB per process"
         if there is None or needed <= there:
             return [said]
@@ -97,23 +95,12 @@ class Effort:
             f"WARNING: only {there / 1e9:.1f} GB are available; {remedy}.",
         ]
 
-    @property
-    def large(self) -> bool:
-        """Whether the user should be told before the run starts."""
-        there = available_memory()
-        return self.longest > 600 or (there is not None and self.memory > there)
-
 
 def duration(seconds: float) -> str:
     """Return a time in words: 5 s, 12 min, 3.4 h, 2.1 days."""
-    for limit, unit, name in ((120, 1, "s"), (7200, 60, "min"), (2 * 86400, 3600, "h")):
-        if seconds < limit:
-            return (
-                f"{max(1.0, seconds / unit):.3g} {name}"
-                if unit < 3600
-                else f"{seconds / unit:.1f} {name}"
-            )
-    return f"{seconds / 86400:.1f} days"
+    units = ((120, 1, "s"), (7200, 60, "min"), (2 * 86400, 3600, "h"), (math.inf, 86400, "days"))
+    unit, name = next((unit, name) for limit, unit, name in units if seconds < limit)
+    return f"{max(1.0, seconds / unit):.3g} {name}"
 
 
 def predicted_effort(
@@ -242,15 +229,3 @@ def memory_of(cell: Cell) -> float:
     if cell.kind == "slots":
         numbers += 2 * d * n_labels * float(p["draws"])
     return _BASE + 8 * numbers
-
-
-def available_memory() -> float | None:
-    """Return the bytes of memory that are free to use, None where the system does not say."""
-    meminfo = Path("/proc/meminfo")
-    if meminfo.is_file():
-        fields = dict(line.split(":") for line in meminfo.read_text().splitlines())
-        return 1024.0 * int(fields["MemAvailable"].split()[0])
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return None

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leml_solver import LOSSES
 from leml_theory import predictions
@@ -30,7 +31,7 @@ from leml_theory.bounds import (
 from leml_theory.rademacher import Estimate
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
-from leml_theory.sweep.rates import LEVEL, exceedance_test, exceeds, family_t, looks, undecided
+from leml_theory.sweep.rates import LEVEL, exceeds, exceeds_too_often, family_t, looks, undecided
 from leml_theory.worlds import LAWS, feature_law, label_bound, observation_of
 
 Row = dict[str, Any]
@@ -174,13 +175,15 @@ def bounds_in(frame: pd.DataFrame) -> list[str]:
 
 def comparisons(frame: pd.DataFrame) -> int:
     """Return how many bounds a measurement is held against: on means, and on single draws."""
-    means = sum(int(_valid(frame, name).sum()) for name in bounds_in(frame))
+    means = sum(int(is_valid(frame, name).sum()) for name in bounds_in(frame))
     return means + int(frame["exceedances"].notna().sum())
 
 
-def _valid(frame: pd.DataFrame, name: str) -> pd.Series:
-    """Return where the bound is valid; rows that no bound speaks of have none."""
-    return frame[f"{name}_valid"].eq(True)
+def is_valid(rows: pd.DataFrame, bound: str) -> NDArray[np.bool_]:
+    """Return where the bound is valid; a row that no bound speaks of counts as not valid."""
+    told = [str(flag) == "True" for flag in rows[f"{bound}_valid"]]  # NaN and text after a CSV
+    valid: NDArray[np.bool_] = np.array(told, bool) & np.isfinite(rows[bound].to_numpy(float))
+    return valid
 
 
 def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
@@ -194,21 +197,20 @@ def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
     found = [
         _violation(row, name, row[name])
         for name, row in _held(frame)
-        if exceeds(
-            row["value"],
-            row["stderr"],
-            row[name],
-            family_t(total * looks(row), int(row["draws"]), level),
-            deterministic=is_deterministic(row),
-        )
+        if is_above(row, row[name], total, level)
     ]
     for _, row in frame[frame["exceedances"].notna()].iterrows():
-        count, draws = int(row["exceedances"]), int(row["draws"])
-        if exceedance_test(
-            count, draws, row["delta"], n_tests=total * looks(row), level=level
-        ).violated:
+        draws = int(row["exceedances"]), int(row["draws"]), row["delta"]
+        if exceeds_too_often(*draws, n_tests=total * looks(row), level=level):
             found.append(_violation(row, "high_probability", row["high_probability"]))
     return found
+
+
+def is_above(row: pd.Series, bound: float, n_tests: int, level: float = LEVEL) -> bool:
+    """Return whether a measured mean is above a bound on it by more than chance."""
+    t = family_t(n_tests * looks(row), int(row["draws"]), level)
+    error = float(np.nan_to_num(row["stderr"]))
+    return exceeds(row["value"], error, bound, t, deterministic=is_deterministic(row))
 
 
 def undecided_bounds(frame: pd.DataFrame) -> list[Row]:
@@ -223,7 +225,7 @@ def undecided_bounds(frame: pd.DataFrame) -> list[Row]:
 def _held(frame: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
     """Return every valid bound on a mean with the row it is held against."""
     for name in bounds_in(frame):
-        for _, row in frame[_valid(frame, name)].iterrows():
+        for _, row in frame[is_valid(frame, name)].iterrows():
             yield name, row
 
 

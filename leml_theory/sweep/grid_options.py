@@ -4,53 +4,19 @@ from __future__ import annotations
 
 import argparse
 import tomllib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from command_line import numbers, whole_number, whole_numbers, words
 from leml_solver.losses import LOSSES
-from leml_theory.sweep.experiments.custom import AXES, DEFAULTS, SOLVERS, WORLDS, Grid, world_of
-from leml_theory.worlds import LABELS, LAWS, label_model
-
-__all__ = ["PICTURE", "add_grid_options", "grid_of", "toml_lines"]
+from leml_theory.sweep.experiments.custom import AXES, DEFAULTS, WORLDS, Grid
+from leml_theory.worlds import LAWS
 
 PICTURE = ("x", "y", "hue", "panel")  # how a grid is drawn, which may change after it is measured
 _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
 
 Reader = Callable[[str], Any]
-
-
-def _among(known: Collection[str]) -> Reader:
-    """Return the reader of names separated by commas."""
-
-    def read(text: str) -> list[str]:
-        found = words(text)
-        if strange := [name for name in found if name not in known]:
-            raise argparse.ArgumentTypeError(
-                f"invalid choice: {', '.join(strange)}; there are {', '.join(known)}"
-            )
-        return found
-
-    return read
-
-
-def _worlds(text: str) -> list[str]:
-    """Read worlds, among them rank-K and planted:RHO."""
-    import numpy as np
-
-    found = words(text)
-    for name in found:
-        try:
-            labels = world_of(name)[0]
-            if labels not in LABELS and labels != "worst planted":
-                label_model(labels, 1, 1, np.random.default_rng(0))
-        except ValueError:
-            known = ", ".join([*WORLDS, "rank-K", "planted:CORRELATION"])
-            raise argparse.ArgumentTypeError(
-                f"invalid choice: {name!r}; there are {known}"
-            ) from None
-    return found
 
 
 def _share(text: str) -> float:
@@ -67,7 +33,7 @@ def _share(text: str) -> float:
 
 def _options() -> dict[str, tuple[Reader, str, str]]:
     """Return how every option is read, what its value is called, and its help."""
-    sizes, axis = whole_numbers(1, _LARGEST), _one_of((*AXES, "ball"))
+    sizes = whole_numbers(1, _LARGEST)
     radius = "radius of the ball (default 1), in units of the true Z's norm where there is one"
     seen = "uniform, replaced (uniform with replacement), heavy:SHARE or zipf:EXPONENT"
     worlds = f"labels and risk: {', '.join(WORLDS)}, rank-K, planted:RHO (default averages)"
@@ -81,10 +47,10 @@ def _options() -> dict[str, tuple[Reader, str, str]]:
         "skew": (words, "P,...", seen),
         "observed": (numbers(1e-6, 1.0), "SHARE,...", share),
         "radius": (numbers(1e-6, 1e6), "R,...", radius),
-        "law": (_among(LAWS), "NAME,...", f"features: {', '.join(LAWS)} (default gaussian)"),
-        "world": (_worlds, "NAME,...", worlds),
-        "loss": (_among(LOSSES), "NAME,...", f"{', '.join(LOSSES)} (default: the world's own)"),
-        "solver": (_among(SOLVERS), "NAME,...", "exact, leml or both (default exact)"),
+        "law": (words, "NAME,...", f"features: {', '.join(LAWS)} (default gaussian)"),
+        "world": (words, "NAME,...", worlds),
+        "loss": (words, "NAME,...", f"{', '.join(LOSSES)} (default: the world's own)"),
+        "solver": (words, "NAME,...", "exact, leml or both (default exact)"),
         "rank": (sizes, "K,...", "rank of LEML (default 4)"),
         "draws": (
             whole_number(),
@@ -92,22 +58,11 @@ def _options() -> dict[str, tuple[Reader, str, str]]:
             "draws per cell (default 50), or in the first batch with --precision (default 20)",
         ),
         "precision": (_share, "SHARE", precise),
-        "x": (axis, "AXIS", "horizontal axis (default: the longest axis of numbers)"),
-        "y": (axis, "AXIS", "vertical axis of a heat map, instead of curves"),
-        "hue": (axis, "AXIS", "what colours tell apart (default: ball)"),
-        "panel": (axis, "AXIS", "what panels tell apart (default: all axes that are left)"),
+        "x": (str, "AXIS", "horizontal axis (default: the longest axis of numbers)"),
+        "y": (str, "AXIS", "vertical axis of a heat map, instead of curves"),
+        "hue": (str, "AXIS", "what colours tell apart (default: ball)"),
+        "panel": (str, "AXIS", "what panels tell apart (default: all axes that are left)"),
     }
-
-
-def _one_of(known: Collection[str]) -> Reader:
-    """Return the reader of one name."""
-
-    def read(text: str) -> str:
-        if text not in known:
-            raise argparse.ArgumentTypeError(f"expected one of {', '.join(known)}, got {text!r}")
-        return text
-
-    return read
 
 
 def add_grid_options(add: Callable[..., object]) -> None:
@@ -115,7 +70,8 @@ def add_grid_options(add: Callable[..., object]) -> None:
     text = "TOML file with these options as keys, such as L = [8, 64]; options given here win"
     add("--grid", metavar="FILE", help=text)
     for name, (reader, metavar, help_text) in _options().items():
-        add(f"--{name}", type=reader, metavar=metavar, help=help_text.replace("%", "%%"))
+        more = {"choices": (*AXES, "ball")} if name in PICTURE else {}
+        add(f"--{name}", type=reader, metavar=metavar, help=help_text.replace("%", "%%"), **more)
 
 
 def grid_of(options: argparse.Namespace) -> Grid | None:

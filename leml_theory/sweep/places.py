@@ -11,8 +11,6 @@ from typing import Any
 
 from leml_theory.runs import Cell, RunError, Store, StoreError
 
-__all__ = ["Part", "Place", "add_places", "check_places", "folders_of", "merge", "place_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Part:

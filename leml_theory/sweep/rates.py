@@ -14,21 +14,6 @@ from scipy.stats import t as student
 
 from argument_checks import finite_array, nonnegative, open_probability, positive_integer
 
-__all__ = [
-    "LEVEL",
-    "ExceedanceTest",
-    "Slope",
-    "curve_slope",
-    "exceedance_test",
-    "exceeds",
-    "family_t",
-    "family_z",
-    "local_slopes",
-    "log_log_slope",
-    "looks",
-    "undecided",
-]
-
 Array = NDArray[np.float64]
 
 # Family-wise probability of crying wolf over one run.
@@ -39,25 +24,10 @@ _ROUNDING = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """A slope in log-log scale.
-
-    Parameters
-    ----------
-    slope, stderr : float
-        The slope and its standard error, from the errors of the values alone.
-    intercept : float
-        Fitted log value at log x = 0.
-    chi_square : float
-        Weighted sum of squared residuals; far above `degrees` the points are on no line.
-    degrees : int
-        Number of points minus two.
-    """
+    """A slope in log-log scale, with its standard error from the errors of the values alone."""
 
     slope: float
     stderr: float
-    intercept: float
-    chi_square: float
-    degrees: int
 
     def differs(self, target: float, z: float = 3.0) -> bool:
         """Return whether the slope is more than z standard errors away from `target`."""
@@ -79,11 +49,7 @@ def log_log_slope(x: ArrayLike, value: ArrayLike, stderr: ArrayLike) -> Slope:
     -------
     Slope
     """
-    xs, values, errors = (
-        _positive_vector(vector, name)
-        for vector, name in ((x, "x"), (value, "value"), (stderr, "stderr"))
-    )
-    _same_size(xs, values, errors)
+    xs, values, errors = _positive_vectors(x=x, value=value, stderr=stderr)
     if np.unique(xs).size < 2:
         raise ValueError(f"`x` must hold at least two different values, got {xs.tolist()}.")
     return _weighted_fit(np.log(xs), np.log(values), np.square(values / errors))
@@ -91,19 +57,13 @@ def log_log_slope(x: ArrayLike, value: ArrayLike, stderr: ArrayLike) -> Slope:
 
 def curve_slope(x: ArrayLike, curve: ArrayLike, relative_errors: ArrayLike) -> float:
     """Return the slope of an explicit formula, fitted on the same grid with the same weights."""
-    curves = _positive_vector(curve, "curve")
-    relative = _positive_vector(relative_errors, "relative_errors")
-    _same_size(curves, relative)
+    curves, relative = _positive_vectors(curve=curve, relative_errors=relative_errors)
     return log_log_slope(x, curves, curves * relative).slope
 
 
 def local_slopes(x: ArrayLike, value: ArrayLike, stderr: ArrayLike) -> tuple[Slope, ...]:
     """Return the slope between each point and the next, in the order of x."""
-    xs, values, errors = (
-        _positive_vector(vector, name)
-        for vector, name in ((x, "x"), (value, "value"), (stderr, "stderr"))
-    )
-    _same_size(xs, values, errors)
+    xs, values, errors = _positive_vectors(x=x, value=value, stderr=stderr)
     order = np.argsort(xs)
     pairs = (list(pair) for pair in pairwise(order))
     return tuple(log_log_slope(xs[pair], values[pair], errors[pair]) for pair in pairs)
@@ -157,25 +117,9 @@ def _above(value: float, bound: float) -> bool:
     return value > bound + _ROUNDING * abs(bound)
 
 
-@dataclass(frozen=True, slots=True)
-class ExceedanceTest:
-    """How often a 1 - delta bound was exceeded, and how likely that is if it holds."""
-
-    exceedances: int
-    trials: int
-    delta: float
-    p_value: float
-    level: float
-
-    @property
-    def violated(self) -> bool:
-        """Whether the bound fails more often than it may."""
-        return self.p_value < self.level
-
-
-def exceedance_test(
+def exceeds_too_often(
     exceedances: int, trials: int, delta: float, *, n_tests: int = 1, level: float = LEVEL
-) -> ExceedanceTest:
+) -> bool:
     """Test by the binomial law whether a 1 - delta bound is exceeded too often.
 
     Parameters
@@ -193,8 +137,7 @@ def exceedance_test(
     if isinstance(exceedances, bool) or not 0 <= exceedances <= total:
         raise ValueError(f"`exceedances` must lie in [0, {total}], got {exceedances!r}.")
     p_value = float(binom.sf(exceedances - 1, total, open_probability(delta, "delta")))
-    share = open_probability(level, "level") / positive_integer(n_tests, "n_tests")
-    return ExceedanceTest(int(exceedances), total, delta, p_value, share)
+    return p_value < open_probability(level, "level") / positive_integer(n_tests, "n_tests")
 
 
 def _weighted_fit(x: Array, y: Array, weights: Array) -> Slope:
@@ -202,24 +145,18 @@ def _weighted_fit(x: Array, y: Array, weights: Array) -> Slope:
     center = np.average(x, weights=weights)
     information = float(np.sum(weights * np.square(x - center)))
     slope = float(np.sum(weights * (x - center) * y)) / information
-    intercept = float(np.average(y, weights=weights) - slope * center)
-    residuals = y - intercept - slope * x
-    chi_square = float(np.sum(weights * np.square(residuals)))
-    return Slope(slope, 1 / math.sqrt(information), intercept, chi_square, x.size - 2)
+    return Slope(slope, 1 / math.sqrt(information))
 
 
-def _positive_vector(value: ArrayLike, name: str) -> Array:
-    """Return a vector of positive finite numbers."""
-    array = finite_array(value, name, 1)
-    if (array <= 0).any():
-        raise ValueError(
-            f"`{name}` must be positive everywhere for a logarithmic fit, got {array.min()!r}."
-        )
-    return array
-
-
-def _same_size(*vectors: Array) -> None:
-    """Raise unless all vectors have one size."""
+def _positive_vectors(**named: ArrayLike) -> list[Array]:
+    """Return vectors of positive finite numbers, all of one size."""
+    vectors = [finite_array(value, name, 1) for name, value in named.items()]
+    for name, vector in zip(named, vectors, strict=True):
+        if (vector <= 0).any():
+            raise ValueError(
+                f"`{name}` must be positive everywhere for a logarithmic fit, got {vector.min()!r}."
+            )
     sizes = [vector.size for vector in vectors]
     if len(set(sizes)) > 1:
         raise ValueError(f"The vectors must have one size, got {sizes}.")
+    return vectors

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from command_line import painted, table_lines
-from leml_theory.runs.cells import canonical_json
+from command_line import painted
+from leml_theory.runs.cells import digest, json_ready
 from leml_theory.runs.provenance import installed_version
 from leml_theory.sweep.contradictions import contradictions, sharp_rows
 from leml_theory.sweep.experiments import CheckRow, Experiment, SlopeRow
 from leml_theory.sweep.frame import comparisons, undecided_bounds, violations
+from leml_theory.sweep.tables import slope_frame, text_lines
 
 _PACKAGES = ("leml-theory", "numpy", "scipy", "pandas", "numba", "matplotlib", "seaborn")
 _SIGN = {"agrees": "ok", "approaches": "ok", "marginal": "?", "fails": "FAILS"}
@@ -64,19 +63,8 @@ def summarise(frame: pd.DataFrame, experiments: Iterable[Experiment]) -> Summary
 
 def summary_json(summary: Summary, run: dict[str, Any]) -> str:
     """Return the summary as JSON with its checksum; `run` adds what is known of the run."""
-    content = {
-        **run,
-        "violations": summary.violations,
-        "undecided": summary.undecided,
-        "contradictions": summary.contradictions,
-        "sharp_predictions": summary.sharp_predictions,
-        "comparisons": summary.comparisons,
-        "slopes": [asdict(row) for row in summary.slopes],
-        "checks": [asdict(row) for row in summary.checks],
-        "versions": versions(),
-    }
-    plain = _plain(content)
-    return json.dumps({**plain, "checksum": checksum(plain)}, indent=2, allow_nan=False) + "\n"
+    content = json_ready({**run, **asdict(summary), "versions": versions()})
+    return json.dumps({**content, "checksum": digest(content)}, indent=2, allow_nan=False) + "\n"
 
 
 def read_summary(path: Path) -> dict[str, Any]:
@@ -88,7 +76,7 @@ def read_summary(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_bytes())
         known = content.pop("checksum", None)
         old = known is None and content["versions"]["leml-theory"] in ("0.1.0", "0.2.0")
-        intact = old or known == checksum(content)
+        intact = old or known == digest(content)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         intact = False
     if not intact:
@@ -99,21 +87,6 @@ def read_summary(path: Path) -> dict[str, Any]:
     return content  # type: ignore[no-any-return]
 
 
-def checksum(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the content of a summary, whatever the order of its names."""
-    return hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """Return `value` in JSON's own types, with null for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    item = value.item() if hasattr(value, "item") else value
-    return None if isinstance(item, float) and not math.isfinite(item) else item
-
-
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
     return {"python": platform.python_version()} | {x: installed_version(x) for x in _PACKAGES}
@@ -121,37 +94,11 @@ def versions() -> dict[str, str]:
 
 def slope_table(summary: Summary) -> list[str]:
     """Return the slopes as aligned lines, no wider than the terminal."""
-    heads = [
-        "",
-        "id",
-        "series",
-        "quantity",
-        "ball",
-        "axis",
-        "slope",
-        "s.e.",
-        "sharp",
-        "limit",
-        "rule",
-    ]
-    rows = [
-        [
-            _SIGN.get(row.verdict, ""), row.experiment, row.series, row.quantity, row.ball,
-            row.axis,
-            f"{row.slope:+.4f}", f"{row.stderr:.4f}",
-            "" if math.isnan(row.predicted) else f"{row.predicted:+.4f}",
-            "" if math.isnan(row.asymptotic) else f"{row.asymptotic:+.2f}",
-            row.rule if row.verdict == row.rule else f"{row.rule}: {row.verdict}",
-        ]
-        for row in summary.slopes
-    ]  # fmt: skip
-    if not rows:
+    if not summary.slopes:
         return []
-    first, *others = table_lines(heads, rows)
-    return [
-        first,
-        *(_painted(line, row.verdict) for line, row in zip(others, summary.slopes, strict=True)),
-    ]
+    first, *others = text_lines(slope_frame(summary.slopes))
+    verdicts = [row.verdict for row in summary.slopes]
+    return [first, *map(_painted, others, verdicts)]
 
 
 def _painted(line: str, verdict: str) -> str:

@@ -1,9 +1,9 @@
-"""Measured values and slopes as tables: for a terminal, a paper, a page or a spreadsheet."""
+"""Measured values and slopes as tables, for a terminal or for a paper."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -12,10 +12,9 @@ import pandas as pd
 from command_line import table_lines
 from leml_theory.bounds import shown_bounds
 from leml_theory.sweep.experiments import SlopeRow
-from leml_theory.sweep.frame import bounds_in
+from leml_theory.sweep.frame import bounds_in, is_valid
 
-__all__ = ["FORMATS", "imprecise", "result_table", "slope_frame", "table_text"]
-
+FORMATS = ("text", "latex")
 _PLACE = (
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s",
     "observed", "skew", "radius_factor", "rank",
@@ -29,34 +28,32 @@ def result_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per measured value as text; what is the same in all rows is left out."""
     kept = [name for name in _PLACE if name in frame and len(frame[name].unique()) > 1]
     table = frame[kept].map(_short)
-    best = [_best_bound(row) for _, row in frame.iterrows()]
+    valid = pd.DataFrame(
+        {shown_bounds()[x].label: frame[x].where(is_valid(frame, x)) for x in bounds_in(frame)}
+    )
+    some = valid.notna().any(axis=1)
     return table.assign(
         value=[_with_error(v, e) for v, e in zip(frame["value"], frame["stderr"], strict=True)],
         draws=frame["draws"].map(_short),
         predicted=frame["predicted"].map(_short),
-        bound=[_short(value) for value, _ in best],
-        **{"bound by": [name for _, name in best]},
+        bound=valid.min(axis=1).map(_short),
+        **{"bound by": valid[some].idxmin(axis=1).reindex(frame.index, fill_value="none is valid")},
     )
 
 
-def _best_bound(row: pd.Series) -> tuple[float, str]:
-    """Return the smallest valid bound of a row and its name."""
-    valid = [name for name in bounds_in(row.to_frame().T) if str(row[f"{name}_valid"]) == "True"]
-    best = min(valid, key=lambda name: float(row[name]), default="")
-    return (float(row[best]), shown_bounds()[best].label) if best else (math.nan, "none is valid")
-
-
 def slope_frame(rows: Iterable[SlopeRow]) -> pd.DataFrame:
-    """Return slopes as text, beside what is predicted and expected in the limit."""
+    """Return slopes as text beside what is predicted, expected in the limit, and found of them."""
     table = pd.DataFrame([asdict(row) for row in rows])
-    slopes = [f"{s:+.3f} ± {e:.3f}" for s, e in zip(table["slope"], table["stderr"], strict=True)]
+    slopes = [f"{s:+.4f} ± {e:.4f}" for s, e in zip(table["slope"], table["stderr"], strict=True)]
     names = ["experiment", "series", "quantity", "ball", "axis"]
     kept = [name for name in names if name == "ball" or len(set(table[name])) > 1]
     limits = {"predicted": "predicted", "asymptotic": "limit"}
     columns = {
         new: table[old].map(_short) for old, new in limits.items() if table[old].notna().any()
     }
-    return table[kept].astype(str).assign(slope=slopes, **columns)
+    same = table["rule"] == table["verdict"]
+    verdicts = table["verdict"].where(same, table["rule"] + ": " + table["verdict"])
+    return table[kept].astype(str).assign(slope=slopes, **columns, verdict=verdicts)
 
 
 def imprecise(frame: pd.DataFrame) -> list[str]:
@@ -92,10 +89,9 @@ def _short(value: Any) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.4g}"
 
 
-def _text(table: pd.DataFrame, caption: str) -> str:
-    return "\n".join(
-        [f"{caption}:", *table_lines(list(map(str, table)), table.to_numpy(str).tolist())]
-    )
+def text_lines(table: pd.DataFrame) -> list[str]:
+    """Return a table of texts in aligned columns, no wider than the terminal."""
+    return table_lines(list(map(str, table)), table.to_numpy(str).tolist())
 
 
 def _latex(table: pd.DataFrame, caption: str) -> str:
@@ -120,24 +116,8 @@ def _escaped(text: str) -> str:
     return "".join(_TEX.get(letter, letter) for letter in text)
 
 
-def _markdown(table: pd.DataFrame, caption: str) -> str:
-    rows: list[Sequence[str]] = [
-        list(map(str, table)),
-        ["---"] * table.shape[1],
-        *table.to_numpy(str),
-    ]
-    lines = (" | ".join(text.replace("|", r"\|") for text in row) for row in rows)
-    return "\n".join([f"**{caption}**", "", *(f"| {line} |" for line in lines)])
-
-
-FORMATS: dict[str, Callable[[pd.DataFrame, str], str]] = {
-    "text": _text,
-    "latex": _latex,
-    "markdown": _markdown,
-    "csv": lambda table, _: table.to_csv(index=False).rstrip("\n"),
-}
-
-
 def table_text(table: pd.DataFrame, form: str, caption: str) -> str:
-    """Return a table of texts in one of `FORMATS`."""
-    return FORMATS[form](table, caption)
+    """Return a table of texts under its caption, in one of `FORMATS`."""
+    if form == "latex":
+        return _latex(table, caption)
+    return "\n".join([f"{caption}:", *text_lines(table)])

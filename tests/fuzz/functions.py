@@ -33,7 +33,7 @@ LEFT_OUT = re.compile(
     r"save_model|write_document|Diagnosis|FeatureFacts|Comparison|Shard|Store$|Failure|Plugin$|"
     r"FactorResult|SolverResult|TracePoint|Baseline$|describe_axes|save_figure|plot_|Status$|"
     r"table_2_differences|settle|Protocol|Scores$|ExactRisk|Loss$|FeatureLaw$|LabelModel$|"
-    r"ObservedData|Observation$|^Ball$|record$|^Problem$|LossConstants|OFFSET"
+    r"Observation$|^Ball$|record$|^Problem$|OFFSET"
 )
 WORKLOADS = ("draws", "settings", "max_steps")  # 2**70 of them would only take long
 HUGE = 2**70

@@ -17,11 +17,10 @@ from leml_theory.diagnose.__main__ import main
 from leml_theory.diagnose.comparison import ModelFacts
 from leml_theory.diagnose.features import feature_facts
 from leml_theory.diagnose.labels import KnownLabels
-from leml_theory.diagnose.measured_wording import clear
 from leml_theory.diagnose.models import FrobeniusLearner, TraceLearner, row_losses
 from leml_theory.diagnose.page import page
 from leml_theory.diagnose.points import Points
-from leml_theory.diagnose.wording import details, findings
+from leml_theory.diagnose.wording import clear, details, findings
 from leml_theory.plots.diagnosis import diagnosis_figure
 from leml_theory.rademacher import (
     Estimate,
@@ -368,7 +367,6 @@ def test_the_trace_norm_is_better_where_labels_share_one_direction():
     norm, average = found.measured.trace.norm, found.raw.averages["trace"].value
     assert found.scaled_averages["trace"] == pytest.approx(norm * average)
     text = " ".join(found.sentences())
-    assert "trace better" in text
     assert "lower with the trace norm" in text
     assert "trace better by" in page(found)
 
@@ -511,7 +509,6 @@ def test_in_short_comes_first_then_at_most_ten_findings_then_details(fitted):
         told = found.sentences()
         assert len(findings(found)) <= 10
         assert told == (told[0], *findings(found), *details(found))
-    assert len(findings(crowded)) == 10
 
 
 def test_one_meaning_of_errors_on_page_and_picture(fitted):

@@ -66,7 +66,7 @@ def test_a_million_rows_are_warned_of(monkeypatch):
     assert is_large([big])
     assert not is_large([cell(4096, 32)])
     assert memory_of(big) > 8 * 10**6 * 1024  # the sample alone
-    monkeypatch.setattr(effort, "available_memory", lambda: 16e9)
+    monkeypatch.setattr(effort, "free_memory", lambda: 16e9)
     (_, warning) = Effort(1, 0, 1.0, 1.0, memory_of(big), 1).memory_lines(2)
     assert "WARNING: only 16.0 GB are available; lower n, d or L" in warning
     (_, warning) = Effort(2, 0, 1.0, 1.0, 9e9, 1).memory_lines(2)

@@ -31,7 +31,7 @@ from leml_theory.plots import (
 from leml_theory.plots.captions import SENTENCES
 from leml_theory.plots.catalogue import PICTURES
 from leml_theory.plots.style import GREY, LOOKS, MINUS, PREDICTIONS, picture_style
-from leml_theory.plots.ticks import log_places, number
+from leml_theory.plots.ticks import label_values, log_places, number
 from leml_theory.plots.titles import claim
 from leml_theory.plots.validity import short_reason
 from leml_theory.runs.cells import Cell
@@ -265,6 +265,23 @@ def test_titles_say_when_a_run_does_not_bear_the_finding_out(frame):
     assert bad.startswith(f"Not confirmed in this run: {topic}")
     assert f"slope {MINUS}0.600 in n, which fails its rule 'sharp'" in bad
     assert "fall as" not in bad
+
+
+def test_no_word_is_left_alone_in_a_title(pictures):
+    for name, figure in pictures.items():
+        texts = [figure.texts[0], *(ax.title for ax in figure.axes)]
+        lines = [line for text in texts for line in text.get_text().split("\n")[1:]]
+        assert all(len(line.split()) > 1 for line in lines), name
+
+
+def test_lines_of_one_point_are_seen(frame):
+    """A line shows nothing of a single point, whatever the legend says."""
+    alone = frame[(frame["experiment"] != "X9") | (frame["n"] == 1024)]
+    ax = plot_series(alone, "X9", "rank 1, radius 1|Z*|")
+    kinds = {"lower bound", "offset", "limit"}
+    drawn = [line for line in ax.lines if line.get_gid() in kinds]
+    assert {line.get_gid() for line in drawn} >= {"lower bound", "offset"}
+    assert {line.get_marker() for line in drawn} == {"_"}
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -547,3 +564,10 @@ def test_the_style_leaves_a_notebook_interactive():
         assert matplotlib.is_interactive()
     finally:
         matplotlib.interactive(False)
+
+
+def test_ticks_of_long_numbers_have_room():
+    ax = Figure(figsize=(2.4, 2)).add_subplot()
+    ax.set(xscale="log", xlim=(45, 180_000))
+    label_values(ax, [2.0**k for k in range(6, 18)])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["64", "512", "4096", "32768"]

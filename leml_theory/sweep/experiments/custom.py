@@ -14,7 +14,15 @@ from argument_checks import one_of
 from leml_solver.losses import LOSSES
 from leml_theory.rademacher import check_draws
 from leml_theory.sweep.experiments.design import Experiment, Fit, Planned
-from leml_theory.worlds import LABELS, feature_law, label_model, observation_of
+from leml_theory.worlds import (
+    LABELS,
+    LAWS,
+    feature_law,
+    label_model,
+    observation_of,
+    parametric_labels,
+    skew_column,
+)
 from simulations import Scenario
 
 GRID = "grid"  # what tables call a grid of the user's own
@@ -51,11 +59,12 @@ Place = dict[str, Any]
 
 def world_of(name: str) -> tuple[str, str]:
     """Return the label model and the loss of a world; 'rank-K' and 'planted:RHO' are worlds too."""
-    if name not in WORLDS and name.startswith("rank-"):
-        return name, "squared"
-    if name not in WORLDS and name.startswith("planted:"):
-        return name, "linear"
-    return WORLDS[one_of(name, "world", WORLDS)]
+    if name in WORLDS:
+        return WORLDS[name]
+    if not parametric_labels(name):
+        known = ", ".join([*WORLDS, "rank-K", "planted:CORRELATION"])
+        raise ValueError(f"`world` must be one of {known}, got {name!r}.")
+    return name, "squared" if name.startswith("rank-") else "linear"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,10 @@ class Grid:
         for name in self.spec:
             one_of(name, "grid", DEFAULTS)
         full = {**DEFAULTS, **self.spec}
+        known = {"law": list(LAWS), "loss": list(LOSSES), "solver": list(SOLVERS)}
+        for axis, names in known.items():
+            for name in full[axis]:
+                one_of(name, axis, names)
         if full["precision"]:
             full["draws"] = self.spec.get("draws", _FIRST_BATCH)
         if not full["law"]:
@@ -112,11 +125,9 @@ class Grid:
 
     def column(self, axis: str) -> str:
         """Return the column of numbers along an axis, '' for an axis of categories."""
-        if axis != "skew":
-            return axis if axis in NUMERIC else ""
-        families = {skew.partition(":")[0] for skew in self.spec["skew"]}
-        family = families.pop() if len(families) == 1 else ""
-        return {"heavy": "P", "zipf": "P", "observed": "observed"}.get(family, "")
+        if axis == "skew":
+            return skew_column(self.spec["skew"])
+        return axis if axis in NUMERIC else ""
 
     def places(self) -> Iterator[Place]:
         """Yield every combination of the axes."""
@@ -214,7 +225,7 @@ def _check_risk(place: Place) -> None:
     """Raise unless the world, the loss and the law go together."""
     from leml_theory.risk import exact_risk  # loads the solvers, which `status` does not need
 
-    loss = LOSSES[one_of(place["loss"], "loss", LOSSES)]
+    loss = LOSSES[place["loss"]]
     law = feature_law(place["law"], place["d"])
     rng = np.random.default_rng(0)
     labels = label_model(place["labels"], place["d"], place["L"], rng)

@@ -252,7 +252,7 @@ def _mean(slopes: tuple[Slope, ...]) -> Slope:
     """Return the mean of neighbouring local slopes, whose errors at shared points cancel."""
     size = len(slopes)
     error = np.hypot(slopes[0].stderr, slopes[-1].stderr) / size
-    return Slope(float(np.mean([one.slope for one in slopes])), float(error), 0.0, 0.0, 0)
+    return Slope(float(np.mean([one.slope for one in slopes])), float(error))
 
 
 def tends_to_one(name: str, rows: pd.DataFrame, axis: str, limit: pd.Series) -> Outcome:

@@ -14,10 +14,8 @@ from leml_theory.bounds import RISK_BOUNDS, shown_bounds
 from leml_theory.sweep.experiments import EXPERIMENTS
 from leml_theory.sweep.experiments.custom import WORLDS
 from leml_theory.sweep.experiments.phases import LABEL_MAP, SHARE_MAP, advantages
-from leml_theory.sweep.frame import bounds_in
+from leml_theory.sweep.frame import bounds_in, is_valid
 from leml_theory.worlds import LAWS, label_bound
-
-__all__ = ["LARGEST", "page_data"]
 
 LARGEST = 1_400_000  # bytes of results, so that the page stays under 2 MB
 _WORDS = (
@@ -75,10 +73,7 @@ def _columns(frame: pd.DataFrame) -> dict[str, Any]:
     """Return the columns that the page shows; words are coded, bounds kept where they are valid."""
     words = {name: _coded(frame[name]) for name in _WORDS if name in frame}
     numbers = {name: _rounded(frame[name]) for name in _NUMBERS if name in frame}
-    bounds = {
-        name: _rounded(frame[name].where(frame[f"{name}_valid"].eq(True)))
-        for name in bounds_in(frame)
-    }
+    bounds = {name: _rounded(frame[name].where(is_valid(frame, name))) for name in bounds_in(frame)}
     return {"size": len(frame), "words": words, "numbers": numbers, "bounds": bounds}
 
 

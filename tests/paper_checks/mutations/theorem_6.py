@@ -17,7 +17,7 @@ MUTATIONS = {
     "B24": [Mutation("labels exchanged", ".slots", other_labels)],
     "B25": [
         Mutation("Bernstein", ".matrix_bernstein", scaled_bound(1.01)),
-        Mutation("x not bounded", f"{BOUNDS}._bounded", returning(())),
+        Mutation("x not bounded", f"{BOUNDS}.bounded_features", returning(())),
         Mutation("Theorem 6 less", ".paper_route", scaled_bound(0.1)),
     ],
 }
