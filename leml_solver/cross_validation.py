@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
@@ -340,7 +339,7 @@ class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         Y, mask = part.held.complete, None
         if part.held.entries is not None:
-            Y, mask = _entry_matrices(part.held)
+            Y, mask = part.held.known_matrices()
         found = evaluate_scores(Y, model._block_scores(part.X_held), ks=(1,), mask=mask)
         return found.top_k[1] if part.held.shape[1] > 1 else 1 - found.hamming
 
@@ -416,7 +415,7 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         scores, held, total = model._block_scores(part.X_held), part.held, 0.0
-        values, mask = (held.complete, None) if held.is_full else _entry_matrices(held)
+        values, mask = (held.complete, None) if held.is_full else held.known_matrices()
         for start, stop in row_blocks(scores.shape):
             errors = dense(values[start:stop]) - scores.block(start, stop)
             if mask is not None:
@@ -456,7 +455,7 @@ def _entry_parts(X: Any, targets: Targets, split: EntrySplit) -> Iterator[_Part]
     """Yield parts that hold out observed entries."""
     if targets.labels.is_full:
         raise ValueError("`cv` must split rows, as no label is missing; write cv=5.")
-    values, mask = _entry_matrices(targets.labels)
+    values, mask = targets.labels.known_matrices()
     for kept, held in split.split_mask(mask):
         fitted = replace(targets, labels=Labels.masked(values, kept))
 
@@ -464,14 +463,3 @@ def _entry_parts(X: Any, targets: Targets, split: EntrySplit) -> Iterator[_Part]
             return np.where(held.toarray(), values.toarray(), np.nan)
 
         yield _Part(X, fitted, X, Labels.masked(values, held), y_held)
-
-
-def _entry_matrices(labels: Labels) -> tuple[Any, Any]:
-    """Return the known values and where they are as sparse matrices."""
-    assert labels.entries is not None
-    found = labels.entries.by_row
-    seen = np.ones(found.indices.size, dtype=bool)
-    return tuple(
-        sparse.csr_array((data, found.indices, found.indptr), shape=labels.shape)
-        for data in (labels.entries.values, seen)
-    )

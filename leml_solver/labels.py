@@ -244,6 +244,16 @@ class Labels:
         ones = np.ones(self.listed.values.size, dtype=bool)
         return sp.csr_matrix((ones, (self.listed.rows, self.listed.columns)), shape=self.shape)
 
+    def known_matrices(self) -> tuple[Any, Any]:
+        """Return the known values, and where they are, as sparse matrices; not for full labels."""
+        assert self.entries is not None
+        found = self.entries.by_row
+        seen = np.ones(found.indices.size, dtype=bool)
+        return tuple(
+            sp.csr_array((data, found.indices, found.indptr), shape=self.shape)
+            for data in (self.entries.values, seen)
+        )
+
     @property
     def unobserved_labels(self) -> NDArray[np.int64]:
         """Labels without any known entry."""
