@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,6 +27,7 @@ _POSTERIORS = ("factorised", "joint")
 _BLOCK_NUMBERS = 2**22
 
 
+@dataclass(eq=False, repr=False)
 class BayesianCSClassifier(Baseline):
     r"""Bayesian compressed sensing of the labels (Kapoor, Viswanathan and Jain, 2012).
 
@@ -103,32 +104,18 @@ class BayesianCSClassifier(Baseline):
 
     takes_missing: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        rank: int = 50,
-        *,
-        noise: float = 0.1,
-        weight_variance: float = 1.0,
-        prior_shape: float = 1e-6,
-        prior_rate: float = 1e-6,
-        posterior: str = "factorised",
-        fit_intercept: bool = True,
-        max_iter: int = 50,
-        tol: float = 1e-3,
-        inference_iter: int = 20,
-        random_state: Any = None,
-    ) -> None:
-        self.rank = rank
-        self.noise = noise
-        self.weight_variance = weight_variance
-        self.prior_shape = prior_shape
-        self.prior_rate = prior_rate
-        self.posterior = posterior
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.inference_iter = inference_iter
-        self.random_state = random_state
+    rank: int = 50
+    _: KW_ONLY
+    noise: float = 0.1
+    weight_variance: float = 1.0
+    prior_shape: float = 1e-6
+    prior_rate: float = 1e-6
+    posterior: str = "factorised"
+    fit_intercept: bool = True
+    max_iter: int = 50
+    tol: float = 1e-3
+    inference_iter: int = 20
+    random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
         """Check the parameters and fit to float64 rows and 0/1 labels."""

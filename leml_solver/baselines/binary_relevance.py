@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,7 @@ _CONSTANTS: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class BinaryRelevanceClassifier(Baseline):
     r"""One linear model per label, fitted to the rows where that label is known.
 
@@ -83,23 +85,12 @@ class BinaryRelevanceClassifier(Baseline):
 
     takes_missing: ClassVar[bool] = True
 
-    Z_: Array
-    intercept_: Array
-
-    def __init__(
-        self,
-        *,
-        loss: str = "squared",
-        penalty: float = 1.0,
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
+    _: KW_ONLY
+    loss: str = "squared"
+    penalty: float = 1.0
+    fit_intercept: bool = True
+    max_iter: int = 100
+    tol: float = 1e-4
 
     def _fit(self, X: Any, labels: Labels) -> None:
         """Check the parameters and fit to float64 rows and 0/1 labels."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ _RECOVERIES = {"omp": "omp", "lasso": "lasso_cd"}
 _MEASUREMENTS = ("gaussian", "hadamard")
 
 
+@dataclass(eq=False, repr=False)
 class CompressedSensingClassifier(Baseline):
     r"""Regress random measurements A y of sparse labels on x, and recover y; no missing labels.
 
@@ -69,26 +71,15 @@ class CompressedSensingClassifier(Baseline):
     sparsity_ : int
     """
 
-    def __init__(
-        self,
-        n_measurements: int = 50,
-        *,
-        measurements: str = "gaussian",
-        recovery: str = "omp",
-        sparsity: int | None = None,
-        shrinkage: float = 0.1,
-        ridge: float = 1.0,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.n_measurements = n_measurements
-        self.measurements = measurements
-        self.recovery = recovery
-        self.sparsity = sparsity
-        self.shrinkage = shrinkage
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    n_measurements: int = 50
+    _: KW_ONLY
+    measurements: str = "gaussian"
+    recovery: str = "omp"
+    sparsity: int | None = None
+    shrinkage: float = 0.1
+    ridge: float = 1.0
+    fit_intercept: bool = True
+    random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
         """Check the parameters and fit to float64 rows and 0/1 labels."""
