@@ -589,16 +589,10 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (n, d) array, DataFrame or sparse matrix
-            Features.
         y : (n,) or (n, L) array, DataFrame or sparse matrix of numbers
             NaN is missing; a sparse matrix is full.
-        mask : (n, L) boolean array or sparse matrix, optional
-            Which entries of y are observed.
-        missing : (n, L) boolean array or sparse matrix, optional
-            Which entries of y are missing, instead of `mask`.
-        sample_weight : (n,) array, optional
-            How much each row counts.
+        X, mask, missing, sample_weight
+            As in `LEMLClassifier.fit`.
 
         Returns
         -------

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from argument_checks import one_of, positive, positive_integer
@@ -99,13 +100,14 @@ class BinaryRelevanceClassifier(Baseline):
         options = NewtonOptions(
             positive_integer(self.max_iter, "max_iter"), positive(self.tol, "tol")
         )
-        features = as_matrix(with_constant(X, bool(self.fit_intercept)))
+        joined = with_constant(X, bool(self.fit_intercept))
+        squared = joined.power(2) if sparse.issparse(joined) else np.square(joined)
+        features, squares = as_matrix(joined), as_matrix(squared)
         penalties = np.full(features.shape[1], float(self.penalty))
         start = np.zeros((features.shape[1], labels.shape[1]))
         if self.fit_intercept:
             penalties[-1], start[-1] = 0.0, _CONSTANTS[self.loss](*label_counts(labels))
-        solved, squares, loss = self._closed_form(X, labels), features.squared(), LOSSES[self.loss]
-        fits = []
+        solved, loss, fits = self._closed_form(X, labels), LOSSES[self.loss], []
         for part, Y, known in _blocks(labels):
             signs = 2 * Y - 1 if loss.binary else Y
             problem = SeparateLabels(features, squares, penalties, loss, signs, known)
