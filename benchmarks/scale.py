@@ -184,9 +184,9 @@ def full(args, place):
 
 def limit(args, place):
     """X ten times larger than the memory that the process may have."""
-    shape = shapes.Shape(round(1_300_000 * args.scale), 2_000, 50, 300, 3, 8)
+    shape = shapes.Shape(round(1_300_000 * args.scale), 50_000, 50, 300, 3, 8)
     prepare(place / "limit", shape, 1 << 23)
-    stored = sum(file.stat().st_size for file in (place / "limit").rglob("X*.npy"))
+    stored = sum(file.stat().st_size for file in (place / "limit").rglob("X_*.npy"))
     allowed = stored // 10
     disk = run_child("blocks", place / "limit", shape, 2, limit=allowed)
     return [

@@ -6,15 +6,20 @@ The table of path x fault x outcome is printed by ``pytest -s`` and kept by `rec
 import errno
 import json
 import os
+import shutil
 import tempfile
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from leml_solver import LEMLRegressor, load_model, save_model
+from assignments.ledger import Ledger, Mark
+from leml_solver import AlternatingOptions, LEMLRegressor, fit_factors, load_model, save_model
 from leml_solver._archives import read_arrays, write_arrays
+from leml_solver.blocks import BlockFolder, write_blocks
+from leml_solver.readers import Dataset
 from leml_theory.runs import Cell, Store, StoreError, execute
 from safe_files import write_text
 
@@ -34,8 +39,41 @@ def write_table(folder, version):
     write_text(folder / "table.csv", f"version\n{version}\n" * 2000)
 
 
-def write_checkpoint(folder, version):
+def write_archive(folder, version):
     write_arrays(folder / "arrays.npz", {"version": np.full(5000, version)})
+
+
+def write_checkpoint(folder, version):
+    """Fit one iteration, or go on to the second."""
+    X = np.random.default_rng(0).standard_normal((9, 4))
+    options = AlternatingOptions(max_iter=version, tol=0.0, checkpoint=folder / "fit.npz")
+    fit_factors(X, X @ np.ones((4, 3)), rank=1, penalty=1.0, options=options)
+
+
+def read_checkpoint(folder):
+    if not (folder / "fit.npz").exists():
+        return None
+    arrays = read_arrays(folder / "fit.npz")
+    return len(json.loads(arrays["header"].tobytes())["trace"]), arrays["W"].tobytes()
+
+
+def write_folder_of_blocks(folder, version):
+    if version > 1:
+        shutil.rmtree(folder / "blocks", ignore_errors=True)
+        X = sp.csr_array(np.eye(4))
+        write_blocks(folder / "blocks", [Dataset(X, X)])
+
+
+def read_folder_of_blocks(folder):
+    if not (folder / "blocks").exists():
+        return None
+    return BlockFolder.open(folder / "blocks").shape
+
+
+def write_marks(folder, version):
+    ledger = Ledger({"a": {"proof": 5.0}})
+    ledger.enter(Mark("ada", "a", float(version), {"q1": float(version)}, [], []))
+    ledger.write(folder / "marks.csv")
 
 
 def write_report(folder, version):
@@ -87,7 +125,10 @@ def whole(name):
 # One line adds a path: how it is written, and how it is read back.
 PATHS = {
     "model": (write_model, lambda folder: present(folder, "model", load_model, "penalty")),
-    "arrays (checkpoints)": (write_checkpoint, lambda folder: arrays(folder)),
+    "arrays": (write_archive, lambda folder: arrays(folder)),
+    "checkpoint of a fit": (write_checkpoint, read_checkpoint),
+    "folder of blocks": (write_folder_of_blocks, read_folder_of_blocks),
+    "marks of a class": (write_marks, whole("marks.csv")),
     "tables, summaries": (write_table, whole("table.csv")),
     "report (Markdown)": (write_report, whole("report.md")),
     "pictures": (write_picture, whole("picture.svg")),
@@ -148,7 +189,11 @@ def inject(fault, at):
     """Let the at-th call that writes to the disk fail; each such call of this process counts."""
     countdown = Countdown(fault, at)
     after = fault == "crash after rename"
-    watched = ("replace",) if fault.startswith("crash") else ("write", "fsync", "replace")
+    watched = (
+        ("replace", "rename")
+        if fault.startswith("crash")
+        else ("write", "fsync", "replace", "rename")
+    )
     for name in watched:
         setattr(os, name, struck(getattr(os, name), countdown, after))
     if not fault.startswith("crash"):

@@ -171,7 +171,9 @@ def predict_world(
     if reason := _refusal(first):
         return dict.fromkeys((*_BALLS, "pooled", "separate"), Predicted(reason=reason))
     size = first.features.n_features * first.labels.n_labels
-    number = draws or int(np.clip(_ENTRIES // size, _FEWEST_DRAWS, _MOST_DRAWS))
+    number = int(np.clip(_ENTRIES // size, _FEWEST_DRAWS, _MOST_DRAWS))
+    if draws is not None:
+        number = positive_integer(draws, "draws")
     with limit_threads(1):  # matrices are small: a second thread would wait by spinning
         problems = [_Draw.of(make(noise), n, noise) for _ in range(number)]
         found = {name: _averaged(problems, partial(_in_ball, name, factor)) for name in _BALLS}

@@ -188,6 +188,17 @@ def test_a_warm_start_is_the_fit_of_some_rows_with_known_labels():
     np.testing.assert_array_equal(warm.W, fit_factors(X, Y, options=second, **arguments).W)
 
 
+def test_a_warm_start_that_loses_all_but_a_millionth_of_the_factors_is_not_used():
+    X, Y = _data()
+    W, H = np.random.default_rng(0).random((15, 3)), np.random.default_rng(1).random((12, 3))
+    options = _options(start=(1e9 * W, H), max_iter=1)
+    warmed = replace(options, warm_start_rows=0.5)
+    one, other = (
+        fit_factors(X, Y, rank=3, penalty=0.5, options=each) for each in (options, warmed)
+    )
+    np.testing.assert_array_equal(one.W, other.W)
+
+
 def test_fast_and_plain_find_the_same_minimum():
     X, Y = _data()
     fits = [

@@ -1,5 +1,6 @@
 """Rows in blocks: the same fit, whatever holds the blocks, and a fit that goes on after a kill."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -321,15 +322,32 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_bits(kind, tmp_path):
     assert first["trace"].size == 6
 
 
-def test_a_checkpoint_belongs_to_one_fit(tmp_path):
+def test_a_checkpoint_knows_the_entries_that_are_listed(tmp_path):
+    X = data()[0]
+    rows, columns = np.arange(N), np.arange(N) % L
+    listed = [Labels.observed(rows, columns, np.full(N, value), (N, L)) for value in (1.0, 2.0)]
+    hidden = sp.csr_array((np.ones(2, dtype=bool), ([0, 1], [0, 1])), shape=(N, L))
+    missing = [Labels.with_missing(sp.csr_array((N, L)), part) for part in (hidden, hidden[::-1])]
+    for number, (one, other) in enumerate((listed, missing)):
+        options = replace(QUICK, checkpoint=tmp_path / f"c{number}")
+        fit_factors(X, one, rank=3, penalty=0.5, options=options)
+        with pytest.raises(ValueError, match="another fit, which differs in data;"):
+            fit_factors(X, other, rank=3, penalty=0.5, options=options)
+
+
+def test_a_checkpoint_belongs_to_one_fit(tmp_path, monkeypatch):
     X, Y, _ = data()
     options = replace(QUICK, checkpoint=tmp_path / "c")
-    done = fit_factors(X, Y, rank=3, penalty=0.5, options=options)
+    with monkeypatch.context() as slow:  # a clock that goes on by an hour at each look
+        slow.setattr("time.perf_counter", itertools.count(0, 3600).__next__)
+        done = fit_factors(X, Y, rank=3, penalty=0.5, options=options)
     again = fit_factors(X, Y, rank=3, penalty=0.5, options=options)
     assert np.array_equal(done.W, again.W)
     assert again.trace == done.trace  # seconds too: nothing was done
     longer = fit_factors(X, Y, rank=3, penalty=0.5, options=replace(options, max_iter=6))
     assert longer.iterations == 6
+    seconds = [point.seconds for point in longer.trace]
+    assert seconds == sorted(seconds)
     other = Y.copy()
     other.data = other.data * 2
     changed = {

@@ -111,6 +111,23 @@ def test_steps_are_refused_where_the_gram_matrix_is_too_large():
     assert affordable_steps(Problem("squared", X, np.ones((50, 2))), 2, math.inf) == 0
 
 
+def test_steps_are_refused_where_the_factor_of_the_gram_matrix_costs_more_than_the_fit():
+    """With d = 3000, d^3 / 6 is 4.5e9 multiplications, where a tenth of a second pays for 1e9."""
+    X = sp.random(50, 3000, 0.001, format="csr", random_state=0)
+    assert affordable_steps(Problem("squared", X, np.ones((50, 2))), 2, 1.0) == 0
+
+
+def test_as_many_steps_are_taken_as_asked_for(monkeypatch):
+    X, Y = _data(0.0)
+    fit = fit_factors(X, Y, rank=5, penalty=1.5, options=AlternatingOptions(max_iter=1))
+    steps = []
+    step = Splitting._step
+    monkeypatch.setattr(Splitting, "_step", lambda self: steps.append(step(self)))
+    start = ConvexPoint(fit.W @ fit.H.T, None, fit.certificate.objective)
+    Splitting(Problem("squared", X, Y), start, fit.certificate).run(6, 0.0)
+    assert len(steps) == 6
+
+
 def test_float32_features_are_refined_in_double_precision():
     X, Y = _data(0.0)
     options = AlternatingOptions(max_iter=2, tol=0.0, refine=1e-4)

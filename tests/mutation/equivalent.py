@@ -152,6 +152,20 @@ EQUIVALENT: dict[Key, str] = {
         0,
     ): SPEED_ONLY + "an estimate of the work, for threads",
     (
+        FACTORED + "splitting.py",
+        "Splitting.run",
+        "W, H = (Z, identity) if Z.shape[0] >= Z.shape[1] else (identity, Z.T)",
+        "W, H = (Z, identity) if Z.shape[0] > Z.shape[1] else (identity, Z.T)",
+        0,
+    ): "a square Z is Z I as well as I Z",
+    (
+        FACTORED + "splitting.py",
+        "Splitting._step",
+        "if bound > self.bound:",
+        "if bound >= self.bound:",
+        0,
+    ): "of two points with the same bound either will do",
+    (
         LINALG + "compiled.py",
         "_prefetch_row.emit",
         "_emit_prefetch(builder, builder.gep(made.data, [builder.mul(number, width)]), WIDE_BYTES)",

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 SEED = 2014
 SOLVER = "tests/leml_solver/"
 # Other tests of checkpoints start processes of their own, which see no mutant.
-RESUMED = f"{SOLVER}test_blocks.py::test_a_checkpoint_belongs_to_one_fit"
+RESUMED = tuple(
+    f"{SOLVER}test_blocks.py::test_a_checkpoint_{name}"
+    for name in ("belongs_to_one_fit", "knows_the_entries_that_are_listed")
+)
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,10 @@ TARGETS = {
     "leml_solver/_factored/rank_bound.py": Target(14, _tests("rank_certificate")),
     "leml_solver/_factored/rank_ascent.py": Target(14, _tests("rank_certificate")),
     "leml_solver/_factored/fit.py": Target(
-        16, (*_tests("alternating", "updates", "rank_certificate", "splitting"), RESUMED)
+        16, (*_tests("alternating", "updates", "rank_certificate", "splitting"), *RESUMED)
     ),
     "leml_solver/_factored/splitting.py": Target(16, _tests("splitting")),
-    "leml_solver/_factored/checkpoint.py": Target(6, (RESUMED,)),
+    "leml_solver/_factored/checkpoint.py": Target(6, RESUMED),
     "leml_solver/_factored/plan.py": Target(2, _tests("alternating", "updates")),
     "leml_solver/_factored/algorithm_1.py": Target(10, _tests("tron_cg", "updates")),
     "leml_solver/_factored/algorithm_2.py": Target(12, _tests("tron_cg", "updates")),
@@ -86,6 +89,7 @@ SPEED = frozenset(
         "_CACHED_ROWS", "_SHARED_ROWS", "_ENTRIES_PER_POINTER",  # matrices: width of tiles
         "WIDE_BYTES", "NARROW_BYTES", "_LINE_BYTES", "_NEAR_ROWS", "_AHEAD",  # compiled: panels
         "MAX_STEPS", "LARGEST_SIDE", "LARGEST_ARRAY", "_FREE_WORK", "_GENERAL_WORK",  # splitting
+        "_FEWEST_STEPS",
         "SHARED_LOOP", "_SHARED_PRODUCT",  # threads: when a second one pays
     }
 )  # fmt: skip
