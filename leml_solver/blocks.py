@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from argument_checks import one_of, positive_integer
 from leml_solver._blocked.block import Block, labels_with_missing
-from leml_solver._blocked.fit import BlockedFit, checked_loss
+from leml_solver._blocked.fit import BlockedFit
 from leml_solver._blocked.passes import LocalPasses
 from leml_solver._estimation.blocks import BlockScores, top_k
 from leml_solver._factored.checkpoint import data_checksum
@@ -32,7 +32,7 @@ from leml_solver._factored.fit import AlternatingOptions, FactorResult
 from leml_solver._linalg.matrices import Matrix, TiledMatrix, Tiles
 from leml_solver._linalg.threads import one_blas_thread
 from leml_solver.labels import EntryList, Labels
-from leml_solver.losses import Loss
+from leml_solver.losses import Loss, as_loss
 from leml_solver.problem import Problem
 from leml_solver.readers.dataset import Dataset
 from leml_solver.readers.lines import ReadError
@@ -484,7 +484,7 @@ def as_source(
     blocks: Any, loss: str | Loss = "squared", options: AlternatingOptions | None = None
 ) -> FolderSource | MemorySource:
     """Return where blocks come from, whatever the user has passed."""
-    loss, dtype = checked_loss(loss), None if options is None else options.dtype
+    loss, dtype = as_loss(loss), None if options is None else options.dtype
     if isinstance(blocks, str | os.PathLike):
         blocks = BlockFolder.open(blocks)
     if isinstance(blocks, BlockFolder):

@@ -6,7 +6,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from argument_checks import one_of
 from leml_solver._blocked.certificate import certify_blocks
 from leml_solver._blocked.general import BlockedGeneral
 from leml_solver._blocked.passes import Passes
@@ -14,7 +13,7 @@ from leml_solver._blocked.problem import BlockedProblem, CountedPasses
 from leml_solver._blocked.squared import BlockedSquared
 from leml_solver._factored.algorithm_1 import GeneralOptions
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, Fit
-from leml_solver.losses import LOSSES, Loss, Squared
+from leml_solver.losses import Squared
 
 if TYPE_CHECKING:
     from leml_solver.blocks import FolderSource, MemorySource
@@ -58,13 +57,6 @@ class BlockedFit(Fit):
         problem: Any = self.problem
         made = certify_blocks(problem, ended.W, ended.H, ended.intercept, self.penalty)
         return replace(ended, certificate=made)
-
-
-def checked_loss(loss: str | Loss) -> Loss:
-    """Return a loss, given as itself or by its name."""
-    if isinstance(loss, str):
-        return LOSSES[one_of(loss, "loss", tuple(LOSSES))]
-    return loss
 
 
 def _check_options(options: AlternatingOptions) -> None:
