@@ -98,30 +98,20 @@ __all__ = [
     "top_k_accuracy",
 ]
 
-_WHERE = {
-    "AlternatingOptions": "_factored.fit",
-    "FactorCertificate": "_factored.certificate",
-    "FactorResult": "_factored.fit",
-    "FitStatus": "_factored.fit",
-    "fit_factors": "_factored.fit",
-    "fit_problem": "_factored.fit",
-    "RankSearch": "_factored.rank_ascent",
-    "minimise_rank": "_factored.fit",
-    "EntrySplit": "model_selection",
-    "LEMLClassifier": "estimators",
-    "LEMLClassifierCV": "cross_validation",
-    "LEMLRegressor": "estimators",
-    "LEMLRegressorCV": "cross_validation",
-    "average_auc": "metrics",
-    "evaluate_scores": "metrics",
-    "hamming_loss": "metrics",
-    "top_k_accuracy": "metrics",
-    "ModelFileError": "persistence",
-    "load_model": "persistence",
-    "save_model": "persistence",
-    "MultiLabelScorer": "model_selection",
-    "evaluate_estimator": "model_selection",
+_LATER = {
+    "_factored.certificate": ("FactorCertificate",),
+    "_factored.fit": (
+        *("AlternatingOptions", "FactorResult", "FitStatus"),
+        *("fit_factors", "fit_problem", "minimise_rank"),
+    ),
+    "_factored.rank_ascent": ("RankSearch",),
+    "cross_validation": ("LEMLClassifierCV", "LEMLRegressorCV"),
+    "estimators": ("LEMLClassifier", "LEMLRegressor"),
+    "metrics": ("average_auc", "evaluate_scores", "hamming_loss", "top_k_accuracy"),
+    "model_selection": ("EntrySplit", "MultiLabelScorer", "evaluate_estimator"),
+    "persistence": ("ModelFileError", "load_model", "save_model"),
 }
+_WHERE = {name: module for module, names in _LATER.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -174,8 +174,6 @@ def _add_split(parser: argparse.ArgumentParser) -> None:
 
 def train(options: Options) -> None:
     """Fit a model to a file and write it."""
-    from leml_solver import save_model
-
     _check_folder(options.model)
     if os.path.isdir(options.data) or options.cluster is not None:
         _train_blocks(options)
@@ -185,16 +183,13 @@ def train(options: Options) -> None:
     began = time.perf_counter()
     model = _fitted(options, data)
     seconds = time.perf_counter() - began
-    _name_labels(model, names)
-    save_model(model, options.model)
     _say(data)
-    _print_table([*_data_lines(options.data, data, rows), *_fit_lines(model, seconds)])
-    print(f"\n{model.status_.value}\nThe model is in {options.model}.")
+    _keep(options, model, names, _data_lines(options.data, data, rows), seconds)
 
 
 def _train_blocks(options: Options) -> None:
     """Fit a model to a folder of blocks, or to any file on a cluster, and write it."""
-    from leml_solver import LEMLClassifier, save_model
+    from leml_solver import LEMLClassifier
     from leml_solver.blocks import BlockFolder, cut_rows
     from leml_solver.distributed import connected
 
@@ -219,14 +214,11 @@ def _train_blocks(options: Options) -> None:
     ):
         model = LEMLClassifier(rank, **settings).fit_blocks(blocks, client=client)
     seconds = time.perf_counter() - began
-    _name_labels(model, names)
-    save_model(model, options.model)
     where = "this machine" if options.cluster is None else options.cluster
     count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
     lines = [("data", options.data), ("rows", f"{n} in {count} blocks"), ("features", str(d))]
-    lines += [("labels", str(len(model.H_))), ("on", where), *_fit_lines(model, seconds)]
-    _print_table(lines)
-    print(f"\n{model.status_.value}\nThe model is in {options.model}.")
+    lines += [("labels", str(len(model.H_))), ("on", where)]
+    _keep(options, model, names, lines, seconds)
 
 
 def convert(options: Options) -> None:
@@ -248,12 +240,23 @@ def _told(blocks: Iterable[Dataset]) -> Iterator[Dataset]:
         yield block
 
 
-def _name_labels(model: LEMLClassifier, names: tuple[str, ...]) -> None:
-    """Give the labels of a model their names."""
-    if names:
-        from pandas import Index
+def _keep(
+    options: Options,
+    model: LEMLClassifier,
+    names: tuple[str, ...],
+    data: list[tuple[str, str]],
+    seconds: float,
+) -> None:
+    """Give the labels of a model their names, write it, and say what was fitted to what."""
+    from pandas import Index
 
+    from leml_solver import save_model
+
+    if names:
         model.label_names_ = Index(names)
+    save_model(model, options.model)
+    _print_table([*data, *_fit_lines(model, seconds)])
+    print(f"\n{model.status_.value}\nThe model is in {options.model}.")
 
 
 def _settings(options: Options) -> dict[str, Any]:

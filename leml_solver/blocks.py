@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from argument_checks import one_of, positive_integer
 from leml_solver._blocked.block import Block, labels_with_missing
-from leml_solver._blocked.fit import checked_loss, fit_passes
+from leml_solver._blocked.fit import BlockedFit
 from leml_solver._blocked.passes import LocalPasses
 from leml_solver._estimation.blocks import BlockScores, top_k
 from leml_solver._factored.checkpoint import data_checksum
@@ -32,7 +32,7 @@ from leml_solver._factored.fit import AlternatingOptions, FactorResult
 from leml_solver._linalg.matrices import Matrix, TiledMatrix, Tiles
 from leml_solver._linalg.threads import one_blas_thread
 from leml_solver.labels import EntryList, Labels
-from leml_solver.losses import Loss
+from leml_solver.losses import Loss, as_loss
 from leml_solver.problem import Problem
 from leml_solver.readers.dataset import Dataset
 from leml_solver.readers.lines import ReadError
@@ -401,24 +401,15 @@ def fit_blocks(
     -------
     FactorResult
     """
-    options, kind = options or AlternatingOptions(), checked_loss(loss)
-    source = as_source(blocks, kind, options.dtype)
+    source = as_source(blocks, loss, options)
     place = None
     if isinstance(source, FolderSource):
         own = str(source.folder.path)
         place = Path(scratch or (own if os.access(own, os.W_OK) else tempfile.gettempdir()))
     with one_blas_thread():
         passes = LocalPasses([source.load(number, place) for number in range(len(source))])
-        return fit_passes(
-            passes,
-            kind,
-            source.dtype,
-            source.checksum,
-            rank=rank,
-            penalty=penalty,
-            random_state=random_state,
-            options=options,
-        )
+        fit = BlockedFit(passes, source, rank=rank, penalty=penalty, options=options)
+        return fit.run(random_state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,6 +441,7 @@ class MemorySource:
     """Blocks in the memory of this process; `first` of `count` are elsewhere."""
 
     problems: list[Problem]
+    loss: Loss
     full: bool
     dtype: str
     first: int = 0
@@ -462,7 +454,7 @@ class MemorySource:
         """Return a source of one block, to be sent; nothing that was computed goes with it."""
         whole = self.problems[number]
         alone = Problem(whole.loss, whole.features, whole.labels, whole.labels_per_point)
-        return MemorySource([alone], self.full, self.dtype, number, len(self))
+        return MemorySource([alone], self.loss, self.full, self.dtype, number, len(self))
 
     def load(self, number: int, scratch: Path | None = None) -> Block:
         """Return a block ready for passes."""
@@ -488,8 +480,11 @@ def _stored(X: Any) -> int:
     return int(X.nnz if sp.issparse(X) else X.size)
 
 
-def as_source(blocks: Any, loss: Loss, dtype: str | None) -> FolderSource | MemorySource:
+def as_source(
+    blocks: Any, loss: str | Loss = "squared", options: AlternatingOptions | None = None
+) -> FolderSource | MemorySource:
     """Return where blocks come from, whatever the user has passed."""
+    loss, dtype = as_loss(loss), None if options is None else options.dtype
     if isinstance(blocks, str | os.PathLike):
         blocks = BlockFolder.open(blocks)
     if isinstance(blocks, BlockFolder):
@@ -501,7 +496,7 @@ def as_source(blocks: Any, loss: Loss, dtype: str | None) -> FolderSource | Memo
     if len(shapes) != 1:
         raise ValueError(f"`blocks` must have equally many features and labels, got {shapes}.")
     full = all(problem.labels.is_full for problem in problems)
-    return MemorySource(problems, full, str(problems[0].features.dtype))
+    return MemorySource(problems, loss, full, str(problems[0].features.dtype))
 
 
 def predict_topk(

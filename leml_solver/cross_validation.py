@@ -8,13 +8,12 @@ Paper: Section 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from itertools import product
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
@@ -61,17 +60,26 @@ class _Setting:
     max_iter: int
 
 
+@dataclass(eq=False, repr=False)
 class _CrossValidated(LowRankEstimator):
     """Choose the settings of a low-rank estimator by its score on what was held out."""
 
-    _single: Any  # the estimator of one setting
-    kernel = None  # nothing here depends on one, but rows and columns of kernels go together
-    # Parameters that the subclasses' constructors set.
-    penalties: Sequence[float] | None
-    ranks: Sequence[int] | None
-    iterations: Sequence[int] | None
-    cv: Any
-    scoring: Any
+    _single: ClassVar[Any]  # the estimator of one setting
+    # Nothing here depends on a kernel, but rows and columns of kernels go together.
+    kernel: ClassVar[Any] = None  # type: ignore[misc]
+
+    penalties: Sequence[float] | None = None
+    _: KW_ONLY
+    ranks: Sequence[int] | None = None
+    iterations: Sequence[int] | None = None
+    cv: Any = 5
+    scoring: Any = None
+    fit_intercept: bool = True
+    max_iter: int = 100
+    tol: float = 1e-4
+    options: AlternatingOptions | None = None
+    random_state: Any = None
+    verbose: bool = False
 
     def plot_path(self, *, ax: Any = None) -> Any:
         """Draw the mean score against the penalty, one line per rank and number of iterations.
@@ -245,7 +253,16 @@ class _CrossValidated(LowRankEstimator):
         return 0.0
 
 
-class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
+@dataclass(eq=False, repr=False)
+class _CrossValidatedClassifier(_CrossValidated):
+    """The parameters that a classifier has besides."""
+
+    _: KW_ONLY
+    unit_rows: bool | str = "auto"
+    loss: str | Loss = "squared"
+
+
+class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):
     """`LEMLClassifier` with penalty, rank and iterations chosen by cross-validation.
 
     Rows are held out; entries of Y instead where some are missing. The path over penalties is
@@ -299,37 +316,6 @@ class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
 
     _single = LEMLClassifier
 
-    def __init__(
-        self,
-        penalties: Sequence[float] | None = None,
-        *,
-        ranks: Sequence[int] | None = None,
-        iterations: Sequence[int] | None = None,
-        cv: Any = 5,
-        scoring: Any = None,
-        unit_rows: bool | str = "auto",
-        loss: str | Loss = "squared",
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        options: AlternatingOptions | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.penalties = penalties
-        self.ranks = ranks
-        self.iterations = iterations
-        self.cv = cv
-        self.scoring = scoring
-        self.unit_rows = unit_rows
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.options = options
-        self.random_state = random_state
-        self.verbose = verbose
-
     def fit(  # type: ignore[override]  # rows are held out: no weights
         self, X: Any, y: Any, mask: Any = None, missing: Any = None
     ) -> Self:
@@ -340,7 +326,7 @@ class LEMLClassifierCV(_CrossValidated, LEMLClassifier):
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         Y, mask = part.held.complete, None
         if part.held.entries is not None:
-            Y, mask = _entry_matrices(part.held)
+            Y, mask = part.held.known_matrices()
         found = evaluate_scores(Y, model._block_scores(part.X_held), ks=(1,), mask=mask)
         return found.top_k[1] if part.held.shape[1] > 1 else 1 - found.hamming
 
@@ -380,33 +366,6 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
 
     _single = LEMLRegressor
 
-    def __init__(
-        self,
-        penalties: Sequence[float] | None = None,
-        *,
-        ranks: Sequence[int] | None = None,
-        iterations: Sequence[int] | None = None,
-        cv: Any = 5,
-        scoring: Any = None,
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        options: AlternatingOptions | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.penalties = penalties
-        self.ranks = ranks
-        self.iterations = iterations
-        self.cv = cv
-        self.scoring = scoring
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.options = options
-        self.random_state = random_state
-        self.verbose = verbose
-
     def fit(  # type: ignore[override]  # rows are held out: no weights
         self, X: Any, y: Any, mask: Any = None, missing: Any = None
     ) -> Self:
@@ -416,7 +375,7 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         scores, held, total = model._block_scores(part.X_held), part.held, 0.0
-        values, mask = (held.complete, None) if held.is_full else _entry_matrices(held)
+        values, mask = (held.complete, None) if held.is_full else held.known_matrices()
         for start, stop in row_blocks(scores.shape):
             errors = dense(values[start:stop]) - scores.block(start, stop)
             if mask is not None:
@@ -456,7 +415,7 @@ def _entry_parts(X: Any, targets: Targets, split: EntrySplit) -> Iterator[_Part]
     """Yield parts that hold out observed entries."""
     if targets.labels.is_full:
         raise ValueError("`cv` must split rows, as no label is missing; write cv=5.")
-    values, mask = _entry_matrices(targets.labels)
+    values, mask = targets.labels.known_matrices()
     for kept, held in split.split_mask(mask):
         fitted = replace(targets, labels=Labels.masked(values, kept))
 
@@ -464,14 +423,3 @@ def _entry_parts(X: Any, targets: Targets, split: EntrySplit) -> Iterator[_Part]
             return np.where(held.toarray(), values.toarray(), np.nan)
 
         yield _Part(X, fitted, X, Labels.masked(values, held), y_held)
-
-
-def _entry_matrices(labels: Labels) -> tuple[Any, Any]:
-    """Return the known values and where they are as sparse matrices."""
-    assert labels.entries is not None
-    found = labels.entries.by_row
-    seen = np.ones(found.indices.size, dtype=bool)
-    return tuple(
-        sparse.csr_array((data, found.indices, found.indptr), shape=labels.shape)
-        for data in (labels.entries.values, seen)
-    )

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from argument_checks import positive_integer
 from leml_solver._blocked.block import Block, Sent, Sums
-from leml_solver._blocked.fit import checked_loss, fit_passes
+from leml_solver._blocked.fit import BlockedFit
 from leml_solver._blocked.passes import Work, run_alone
 from leml_solver._factored.fit import AlternatingOptions, FactorResult
 from leml_solver._linalg.threads import one_blas_thread
@@ -85,18 +85,10 @@ def fit_factors(
         If the scheduler is gone, no worker is left, workers run other code than the client, or
         they die again and again in the same pass.
     """
-    options, kind = options or AlternatingOptions(), checked_loss(loss)
-    source = as_source(blocks, kind, options.dtype)
-    return fit_passes(
-        ClusterPasses(client, source),
-        kind,
-        source.dtype,
-        source.checksum,
-        rank=rank,
-        penalty=penalty,
-        random_state=random_state,
-        options=options,
-    )
+    source = as_source(blocks, loss, options)
+    passes = ClusterPasses(client, source)
+    fit = BlockedFit(passes, source, rank=rank, penalty=penalty, options=options)
+    return fit.run(random_state)
 
 
 def predict_topk(
@@ -106,7 +98,7 @@ def predict_topk(
     k: int = 5,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
     """Yield the k labels of largest score of each row and their scores, block after block."""
-    passes = ClusterPasses(client, as_source(blocks, checked_loss("squared"), None))
+    passes = ClusterPasses(client, as_source(blocks))
     yield from passes.each(_best_labels, model, k)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -305,6 +305,7 @@ def is_auto(value: Any, name: str) -> bool:
     return isinstance(value, str) and bool(one_of(value, name, ("auto",)))
 
 
+@dataclass(eq=False, repr=False)
 class LEMLClassifier(LabelClassifier, LowRankEstimator):
     r"""Low-rank multi-label classifier; labels may be missing.
 
@@ -420,44 +421,24 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
            [0, 1]])
     """
 
-    def __init__(
-        self,
-        rank: int | str = "auto",
-        *,
-        penalty: float | str = "auto",
-        unit_rows: bool | str = "auto",
-        loss: str | Loss = "squared",
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        kernel: Kernel | str | None = None,
-        certify: bool | str | None = None,
-        options: AlternatingOptions | None = None,
-        class_weight: Any = None,
-        propensities: Any = None,
-        propensity_loss: str = "reweighted",
-        threshold: float | str | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.rank = rank
-        self.penalty = penalty
-        self.unit_rows = unit_rows
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.kernel = kernel
-        self.certify = certify
-        self.options = options
-        self.class_weight = class_weight
-        self.propensities = propensities
-        self.propensity_loss = propensity_loss
-        self.threshold = threshold
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    rank: int | str = "auto"
+    _: KW_ONLY
+    penalty: float | str = "auto"
+    unit_rows: bool | str = "auto"
+    loss: str | Loss = "squared"
+    fit_intercept: bool = True
+    max_iter: int = 100
+    tol: float = 1e-4
+    kernel: Kernel | str | None = None
+    certify: bool | str | None = None
+    options: AlternatingOptions | None = None
+    class_weight: Any = None
+    propensities: Any = None
+    propensity_loss: str = "reweighted"
+    threshold: float | str | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: bool = False
 
     def fit(
         self, X: Any, y: Any, mask: Any = None, missing: Any = None, sample_weight: Any = None
@@ -556,6 +537,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
     r"""Low-rank multi-output regression; targets may be missing.
 
@@ -587,32 +569,18 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
     array([[2., 4.]])
     """
 
-    def __init__(
-        self,
-        rank: int | str = "auto",
-        *,
-        penalty: float | str = "auto",
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        kernel: Kernel | str | None = None,
-        certify: bool | str | None = None,
-        options: AlternatingOptions | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.rank = rank
-        self.penalty = penalty
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.kernel = kernel
-        self.certify = certify
-        self.options = options
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    rank: int | str = "auto"
+    _: KW_ONLY
+    penalty: float | str = "auto"
+    fit_intercept: bool = True
+    max_iter: int = 100
+    tol: float = 1e-4
+    kernel: Kernel | str | None = None
+    certify: bool | str | None = None
+    options: AlternatingOptions | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: bool = False
 
     def fit(
         self, X: Any, y: Any, mask: Any = None, missing: Any = None, sample_weight: Any = None
@@ -621,16 +589,10 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (n, d) array, DataFrame or sparse matrix
-            Features.
         y : (n,) or (n, L) array, DataFrame or sparse matrix of numbers
             NaN is missing; a sparse matrix is full.
-        mask : (n, L) boolean array or sparse matrix, optional
-            Which entries of y are observed.
-        missing : (n, L) boolean array or sparse matrix, optional
-            Which entries of y are missing, instead of `mask`.
-        sample_weight : (n,) array, optional
-            How much each row counts.
+        X, mask, missing, sample_weight
+            As in `LEMLClassifier.fit`.
 
         Returns
         -------

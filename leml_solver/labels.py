@@ -235,14 +235,15 @@ class Labels:
         weights = None if self.listed is None else self.listed.weights
         return float(self.n_observed if weights is None else weights.sum())
 
-    def known_mask(self) -> Any:
-        """Return the known entries as a sparse boolean matrix, None if all are."""
-        if self.is_full:
-            return None
-        if self.listed is None:
-            return sp.csr_matrix(~self._missing_mask().toarray())
-        ones = np.ones(self.listed.values.size, dtype=bool)
-        return sp.csr_matrix((ones, (self.listed.rows, self.listed.columns)), shape=self.shape)
+    def known_matrices(self) -> tuple[Any, Any]:
+        """Return the known values, and where they are, as sparse matrices; not for full labels."""
+        assert self.entries is not None
+        found = self.entries.by_row
+        seen = np.ones(found.indices.size, dtype=bool)
+        return tuple(
+            sp.csr_array((data, found.indices, found.indptr), shape=self.shape)
+            for data in (self.entries.values, seen)
+        )
 
     @property
     def unobserved_labels(self) -> NDArray[np.int64]:

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlog1py, xlogy
 
+from argument_checks import one_of
+
 Array = NDArray[np.float64]
 
 
@@ -461,3 +463,13 @@ LOSSES: dict[str, Loss] = {
     loss.name: loss
     for loss in (Linear(), Squared(), Logistic(), SquaredHinge(), Absolute(), Hinge())
 }
+
+
+def as_loss(loss: Any) -> Loss:
+    """Return a loss, given as itself or by its name."""
+    if isinstance(loss, str):
+        return LOSSES[one_of(loss, "loss", tuple(LOSSES))]
+    if not hasattr(loss, "encode"):
+        raise TypeError(f"`loss` must be a Loss such as LOSSES['squared'], got {loss!r}.")
+    checked: Loss = loss
+    return checked

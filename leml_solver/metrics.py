@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from argument_checks import one_of, positive_integer
+from argument_checks import finite_array, positive_integer
 from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._estimation.blocks import (
     BlockScores,
@@ -25,7 +25,7 @@ from leml_solver._estimation.blocks import (
     threaded,
     top_k,
 )
-from leml_solver.losses import LOSSES, Loss
+from leml_solver.losses import Loss, as_loss
 
 __all__ = [
     "BlockScores",
@@ -115,9 +115,7 @@ def loss_threshold(loss: str | Loss) -> float:
 
     Paper: Section 5.
     """
-    if isinstance(loss, str):
-        loss = LOSSES[one_of(loss, "loss", tuple(LOSSES))]
-    return 0.0 if loss.binary else 0.5
+    return 0.0 if as_loss(loss).binary else 0.5
 
 
 def evaluate_scores(
@@ -445,7 +443,9 @@ class _Tally:
     def __init__(self, n_labels: int, depth: int, propensities: Array | None) -> None:
         self.discounts = 1 / np.log2(np.arange(2, depth + 2))
         self.precision, self.recall, self.ndcg = np.zeros((3, depth))
-        self.weights = None if propensities is None else _inverse(propensities, n_labels)
+        self.weights = (
+            None if propensities is None else 1 / checked_propensities(propensities, n_labels)
+        )
         # Weighted gains of the ranking and of a perfect one: sums at 1, 2, ... and discounted sums.
         self.gains, self.ideal_gains, self.dcg, self.ideal_dcg = np.zeros((4, depth))
         self.auc = 0.0
@@ -523,15 +523,15 @@ def _ratio(total: float, count: float) -> float:
     return float(total) / float(count) if count else float("nan")
 
 
-def _inverse(propensities: Array, n_labels: int) -> Array:
-    """Return inverse propensities, checked."""
-    given = np.asarray(propensities, dtype=np.float64)
+def checked_propensities(propensities: Any, n_labels: int) -> Array:
+    """Return the probabilities that positives are recorded, one per label."""
+    given = finite_array(propensities, "propensities", 1)
     if given.shape != (n_labels,) or not ((given > 0) & (given <= 1)).all():
         raise ValueError(
             f"`propensities` must be {n_labels} probabilities above 0, one per label, got "
             f"{given.shape} from {given.min(initial=1):g} to {given.max(initial=0):g}."
         )
-    return np.asarray(1 / given)
+    return given
 
 
 @numba.njit(cache=True)

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, moderate_array, one_of, positive, real_input, same_rows
+from argument_checks import finite_array, moderate_array, positive, real_input, same_rows
 from leml_solver._lazy import cached_property
 from leml_solver.labels import EntryList, Labels, as_labels
-from leml_solver.losses import LOSSES, Loss
+from leml_solver.losses import Loss, as_loss
 
 if TYPE_CHECKING:
     from leml_solver._linalg.matrices import Matrix
@@ -63,7 +63,7 @@ class Problem:
     labels_per_point: Any = None
 
     def __post_init__(self) -> None:
-        loss, labels = _checked_loss(self.loss), as_labels(self.labels)
+        loss, labels = as_loss(self.loss), as_labels(self.labels)
         features = _checked_features(self.features)
         same_rows(features, labels)
         if loss.binary:
@@ -256,16 +256,6 @@ def _sorted_by_label(labels: Labels) -> EntryList:
         found.values[order],
         None if found.weights is None else found.weights[order],
     )
-
-
-def _checked_loss(loss: Any) -> Loss:
-    """Return a loss, given as itself or by its name."""
-    if isinstance(loss, str):
-        return LOSSES[one_of(loss, "loss", tuple(LOSSES))]
-    if not hasattr(loss, "encode"):
-        raise TypeError(f"`loss` must be a Loss such as LOSSES['squared'], got {loss!r}.")
-    checked: Loss = loss
-    return checked
 
 
 def _checked_features(X: Any) -> Any:

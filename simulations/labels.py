@@ -130,7 +130,24 @@ class LabelModel(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class AllOnes(LabelModel):
+class _Signs(LabelModel):
+    """Labels of size one."""
+
+    n_labels: int
+
+    binary = True
+
+    def __post_init__(self) -> None:
+        positive_integer(self.n_labels, "n_labels")
+
+    def square_moments(self, features: FeatureLaw) -> Array:
+        """Return ones."""
+        del features
+        return np.ones(self.n_labels)
+
+
+@dataclass(frozen=True, slots=True)
+class AllOnes(_Signs):
     """Every label is one: with the linear loss, the witness that attains the bounds.
 
     Paper: Claim 7, Claim 8.
@@ -143,13 +160,6 @@ class AllOnes(LabelModel):
     >>> AllOnes(n_labels=4).draw(X, np.array([0, 2]), np.array([1, 3]), np.random.default_rng(0))
     array([1., 1.])
     """
-
-    n_labels: int
-
-    binary = True
-
-    def __post_init__(self) -> None:
-        positive_integer(self.n_labels, "n_labels")
 
     def draw(self, X: Array, rows: Counts, columns: Counts, rng: np.random.Generator) -> Array:
         """Return ones."""
@@ -165,18 +175,13 @@ class AllOnes(LabelModel):
         mean = features.mean_vector
         return None if mean is None else np.repeat(mean[:, None], self.n_labels, axis=1)
 
-    def square_moments(self, features: FeatureLaw) -> Array:
-        """Return ones."""
-        del features
-        return np.ones(self.n_labels)
-
     def sum_sampler(self, features: FeatureLaw) -> SumSampler | None:
         """Return the signed sums of a symmetric law, which are its sums."""
         return features.signed_sums if features.symmetric else None
 
 
 @dataclass(frozen=True, slots=True)
-class RandomSigns(LabelModel):
+class RandomSigns(_Signs):
     """Every label is an independent fair sign, so that nothing can be learnt.
 
     Examples
@@ -187,13 +192,6 @@ class RandomSigns(LabelModel):
     >>> RandomSigns(n_labels=2).draw(np.ones((2, 3)), rows, columns, np.random.default_rng(0))
     array([ 1.,  1.,  1., -1.])
     """
-
-    n_labels: int
-
-    binary = True
-
-    def __post_init__(self) -> None:
-        positive_integer(self.n_labels, "n_labels")
 
     def draw(self, X: Array, rows: Counts, columns: Counts, rng: np.random.Generator) -> Array:
         """Draw fair signs."""
@@ -209,14 +207,9 @@ class RandomSigns(LabelModel):
         """Return zeros."""
         return np.zeros((features.n_features, self.n_labels))
 
-    def square_moments(self, features: FeatureLaw) -> Array:
-        """Return ones."""
-        del features
-        return np.ones(self.n_labels)
-
 
 @dataclass(frozen=True, slots=True)
-class Planted(LabelModel):
+class Planted(_Signs):
     r"""Labels in {-1, 1} that agree with the sign of the first feature with probability (1+rho)/2.
 
     With Rademacher features r/sqrt(d) and the linear loss the population minimiser is a multiple
@@ -241,14 +234,11 @@ class Planted(LabelModel):
     array([0.25, 0.  , 0.  ])
     """
 
-    n_labels: int
     correlation: float
     head: bool = False
 
-    binary = True
-
     def __post_init__(self) -> None:
-        positive_integer(self.n_labels, "n_labels")
+        _Signs.__post_init__(self)  # super() does not know a class with slots
         if nonnegative(self.correlation, "correlation") > 1:
             raise ValueError(f"`correlation` must lie in [0, 1], got {self.correlation!r}.")
 
@@ -275,11 +265,6 @@ class Planted(LabelModel):
         columns = np.zeros((features.n_features, self.n_labels))
         columns[0] = (2 * self.agreement - 1) / math.sqrt(features.n_features)
         return columns
-
-    def square_moments(self, features: FeatureLaw) -> Array:
-        """Return ones."""
-        del features
-        return np.ones(self.n_labels)
 
     def sum_sampler(self, features: FeatureLaw) -> SumSampler:
         """Return `label_sums` in the dimension of the features."""
@@ -316,7 +301,27 @@ class Planted(LabelModel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearLabels(LabelModel):
+class _WithCoefficients(LabelModel):
+    """Labels that depend on x by Z^T x."""
+
+    Z: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "Z", finite_array(self.Z, "Z", 2))
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels L."""
+        return int(self.Z.shape[1])
+
+    @property
+    def coefficients(self) -> Array:
+        """The true Z."""
+        return self.Z
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearLabels(_WithCoefficients):
     """y = Z^T x plus independent Gaussian noise, label by label.
 
     Examples
@@ -328,24 +333,13 @@ class LinearLabels(LabelModel):
     array([1., 3.])
     """
 
-    Z: Array
     noise: float = 1.0
 
     kind = "linear"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "Z", finite_array(self.Z, "Z", 2))
+        _WithCoefficients.__post_init__(self)
         nonnegative(self.noise, "noise")
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels L."""
-        return int(self.Z.shape[1])
-
-    @property
-    def coefficients(self) -> Array:
-        """The true Z."""
-        return self.Z
 
     def draw(self, X: Array, rows: Counts, columns: Counts, rng: np.random.Generator) -> Array:
         """Draw real labels."""
@@ -366,7 +360,7 @@ class LinearLabels(LabelModel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LogisticLabels(LabelModel):
+class LogisticLabels(_WithCoefficients):
     """Labels in {0, 1} with log-odds Z^T x, independent given x.
 
     Examples
@@ -378,23 +372,8 @@ class LogisticLabels(LabelModel):
     (1.0, array([[0.5  , 0.731]]))
     """
 
-    Z: Array
-
     kind = "logistic"
     binary = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "Z", finite_array(self.Z, "Z", 2))
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels L."""
-        return int(self.Z.shape[1])
-
-    @property
-    def coefficients(self) -> Array:
-        """The true Z."""
-        return self.Z
 
     def draw(self, X: Array, rows: Counts, columns: Counts, rng: np.random.Generator) -> Array:
         """Draw labels in {0, 1}."""

@@ -17,6 +17,7 @@ from leml_solver._factored.certificate import (
     DualPoint,
     FactorCertificate,
     Operator,
+    SquaredDual,
     dual_sides,
     dual_with_sides,
     lower_bound,
@@ -49,8 +50,8 @@ def certify_blocks(
     )
 
 
-class _SquaredDual:
-    """D = A H^T - Y for squared loss and full labels, columns centred for an intercept."""
+class _SquaredDual(SquaredDual):
+    """The same, its products summed over the blocks."""
 
     def __init__(self, problem: BlockedProblem, W: Array, H: Array, offset: Array | None) -> None:
         self.passes, self.H, n = problem.passes, H, problem.n_rows
@@ -82,18 +83,6 @@ class _SquaredDual:
         means = self._mean(0, U), self._mean(0, self.W.array)
         inside, cross = self.passes.total(_squared_adjoint, self.passes.send(U), self.W, *means)
         return np.asarray(self.H @ inside - cross)
-
-    def largest_scale(self) -> float:
-        """Return infinity: the conjugate is finite everywhere."""
-        return np.inf
-
-    def bound(self, t: float) -> float:
-        """Return -t^2 |D|^2 / 2 - t <D, Y>."""
-        return -t * (0.5 * t * self.squares + self.against_labels)
-
-    def size(self) -> float:
-        """Return the Frobenius norm of D."""
-        return float(np.sqrt(self.squares))
 
 
 def _squared_adjoint(block: Block, U: Sent, W: Sent, mean: Any, W_mean: Any) -> Sums:

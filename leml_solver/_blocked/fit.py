@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from argument_checks import one_of
 from leml_solver._blocked.certificate import certify_blocks
 from leml_solver._blocked.general import BlockedGeneral
 from leml_solver._blocked.passes import Passes
@@ -17,22 +13,27 @@ from leml_solver._blocked.problem import BlockedProblem, CountedPasses
 from leml_solver._blocked.squared import BlockedSquared
 from leml_solver._factored.algorithm_1 import GeneralOptions
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, Fit
-from leml_solver.losses import LOSSES, Loss, Squared
+from leml_solver.losses import Squared
+
+if TYPE_CHECKING:
+    from leml_solver.blocks import FolderSource, MemorySource
 
 
 class BlockedFit(Fit):
-    """One fit to rows in blocks."""
+    """One fit to rows in blocks, whose passes someone runs."""
 
     def __init__(
         self,
-        problem: BlockedProblem,
+        passes: Passes,
+        source: FolderSource | MemorySource,
+        *,
         rank: int,
         penalty: float,
-        options: AlternatingOptions,
-        checksum: Callable[[], int],
+        options: AlternatingOptions | None,
     ) -> None:
-        _check_options(options)
-        began, self.checksum = time.perf_counter(), checksum
+        _check_options(options or AlternatingOptions())
+        began, self.source = time.perf_counter(), source
+        problem = BlockedProblem.of(passes, source.loss, source.dtype)
         super().__init__(problem, rank, penalty, options, began)  # type: ignore[arg-type]
 
     def _iterate(self) -> Any:
@@ -49,36 +50,13 @@ class BlockedFit(Fit):
 
     def _data_checksum(self) -> int:
         """Return a number that other features and labels do not have."""
-        return self.checksum()
+        return self.source.checksum()
 
     def _certified(self, ended: FactorResult) -> FactorResult:
         """Certify the factors; blocks have no splitting steps that would look into a gap."""
         problem: Any = self.problem
         made = certify_blocks(problem, ended.W, ended.H, ended.intercept, self.penalty)
         return replace(ended, certificate=made)
-
-
-def fit_passes(
-    passes: Passes,
-    loss: Loss,
-    dtype: str,
-    checksum: Callable[[], int],
-    *,
-    rank: int,
-    penalty: float,
-    random_state: int | np.random.Generator,
-    options: AlternatingOptions,
-) -> FactorResult:
-    """Fit to blocks whose passes someone runs."""
-    problem = BlockedProblem.of(passes, loss, dtype)
-    return BlockedFit(problem, rank, penalty, options, checksum).run(random_state)
-
-
-def checked_loss(loss: str | Loss) -> Loss:
-    """Return a loss, given as itself or by its name."""
-    if isinstance(loss, str):
-        return LOSSES[one_of(loss, "loss", tuple(LOSSES))]
-    return loss
 
 
 def _check_options(options: AlternatingOptions) -> None:

@@ -17,9 +17,8 @@ from leml_solver._blocked import block as work
 from leml_solver._blocked.problem import BlockedProblem, CountedPasses
 from leml_solver._factored.algorithm_2 import FullSquared, Sums
 from leml_solver._factored.plan import Plan
-from leml_solver._lazy import cached_property
 from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Numbers
-from leml_solver._linalg.factors import Groups, add_scaled, column_inner, eigenvectors
+from leml_solver._linalg.factors import Groups, add_scaled, column_inner
 from leml_solver._linalg.matrices import Factor
 from leml_solver._linalg.threads import matmul
 
@@ -52,10 +51,6 @@ class BlockedSquared(FullSquared):
         """Begin at the factors given."""
         self.W, self.H, self._sums = W, H, None
 
-    def refresh(self) -> None:
-        """Nothing is kept that the factors do not determine."""
-        self._sums = None
-
     @property
     def _feature_means(self) -> Array:
         return self.problem.feature_sums / self.problem.n_rows
@@ -64,14 +59,8 @@ class BlockedSquared(FullSquared):
     def _label_means(self) -> Array:
         return self.problem.label_sums / self.problem.n_rows
 
-    @cached_property
-    def _spectrum(self) -> tuple[Array, Factor]:
-        """Eigenvalues and eigenvectors of X^T X (of the centred X for an intercept)."""
-        (M,) = self.passes.total(work.feature_gram)
-        if self.intercept:
-            M = M - self.problem.n_rows * np.outer(self._feature_means, self._feature_means)
-        values, vectors = eigenvectors(M)
-        return values, vectors.astype(self.problem.matrix.dtype)
+    def _feature_gram(self) -> Array:
+        return np.asarray(self.passes.total(work.feature_gram)[0])
 
     def _mean(self, V: Factor) -> Array | None:
         """Return the mean of the rows of X V if there is an intercept."""
@@ -113,14 +102,6 @@ class BlockedSquared(FullSquared):
     def _transform(self, T: Factor, S: Factor) -> None:
         """Replace (W, H) by (W T, H S); blocks turn the X W they have."""
         self.W, self.H, self.turn = matmul(self.W, T), matmul(self.H, S), T
-
-    def _solve_W(self) -> None:
-        """Solve for W exactly in the eigenvectors of X^T X and of H^T H."""
-        eigenvalues, V = self._spectrum
-        right = matmul(V.T, self.feature_sketch(self.H))
-        curvature = column_inner(self.H, self.H)
-        right /= (np.outer(eigenvalues, curvature) + self.penalty).astype(right.dtype)
-        self.W = matmul(V, right)
 
     def _columnwise_W(self) -> None:
         """Run one conjugate gradient per column, a panel of columns at a time to save memory."""

@@ -232,7 +232,7 @@ def matching_threshold(scores: Scores, labels: Labels) -> float:
     one score per positive, is in memory.
     """
     positives = int((labels.known_values() > 0).sum())
-    known, most = labels.known_mask(), positives + 1
+    known, most = None if labels.is_full else labels.known_matrices()[1], positives + 1
     kept = np.empty(0)
     for start, stop in row_blocks(scores.shape):
         block = scores.block(start, stop)

@@ -19,7 +19,7 @@ from leml_solver._estimation.targets import Targets
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
 from leml_solver.labels import EntryList, Labels
 from leml_solver.losses import Loss
-from leml_solver.metrics import label_propensities
+from leml_solver.metrics import checked_propensities, label_propensities
 
 __all__ = ["EntryWeights", "fit_weighted_factors", "point_weights"]
 
@@ -172,13 +172,7 @@ class EntryWeights:
         if isinstance(self.propensities, str):
             one_of(self.propensities, "propensities", ("jain",))
             return label_propensities(_positives(labels))
-        p = finite_array(self.propensities, "propensities", 1)
-        if p.shape != labels.shape[1:] or p.min() <= 0 or p.max() > 1:
-            raise ValueError(
-                f"`propensities` must be {labels.shape[1]} numbers above 0 and at most 1, got "
-                f"{p.size} from {p.min()!r} to {p.max()!r}."
-            )
-        return p
+        return checked_propensities(self.propensities, labels.shape[1])
 
     def _of_class(self, listed: EntryList, names: Array, n_labels: int) -> Array:
         """Return the weight of each entry by its value."""

@@ -122,12 +122,14 @@ class FullSquared:
     @cached_property
     def _spectrum(self) -> tuple[Array, Factor]:
         """Eigenvalues and eigenvectors of X^T X (of the centred X for an intercept)."""
-        X = self.features.matrix
-        M = dense_gram(X)
+        M = self._feature_gram()
         if self.intercept:
             M -= self.Y.shape[0] * np.outer(self._feature_means, self._feature_means)
         values, vectors = eigenvectors(M)
-        return values, vectors.astype(X.dtype)
+        return values, vectors.astype(self.features.matrix.dtype)
+
+    def _feature_gram(self) -> Array:
+        return dense_gram(self.features.matrix)
 
     def centred(self, A: Factor) -> Factor:
         """Remove column means, in place, when there is an intercept to absorb them."""
@@ -223,10 +225,10 @@ class FullSquared:
         """Solve for W exactly in the eigenvectors of X^T X and of H^T H."""
         eigenvalues, V = self._spectrum
         curvature = column_inner(self.H, self.H)
-        right = matmul(V.T, self.features.adjoint(self.centred(self.Y.times(self.H))))
+        right = matmul(V.T, self.feature_sketch(self.H))
         right /= (np.outer(eigenvalues, curvature) + self.penalty).astype(right.dtype)
         self.W = matmul(V, right)
-        self.A = self.centred(self.features.times(self.W))
+        self.refresh()
 
     def _columnwise_W(self) -> None:
         """Run one conjugate gradient per column, a panel of columns at a time to save memory."""

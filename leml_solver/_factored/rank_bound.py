@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
 from leml_solver._factored.certificate import NormBound, Operator, norm_from_above
+from leml_solver._lazy import cached_property
 from leml_solver._linalg.factors import gram
 from leml_solver._linalg.matrices import Matrix, as_matrix
 from leml_solver._linalg.threads import matmul

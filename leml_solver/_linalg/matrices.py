@@ -49,9 +49,6 @@ class Matrix(Protocol):
     def column_squares(self) -> NDArray[np.float64]:
         """Return the squared norm of each column."""
 
-    def squared(self) -> Matrix:
-        """Return the matrix of squared entries."""
-
     def rows(self, start: int, stop: int) -> Factor:
         """Return some rows as a dense array."""
 
@@ -107,10 +104,6 @@ class DenseMatrix:
         """Return the squared norm of each column."""
         return np.asarray(np.einsum("ij,ij->j", self.array, self.array, dtype=np.float64))
 
-    def squared(self) -> DenseMatrix:
-        """Return the matrix of squared entries."""
-        return DenseMatrix(np.square(self.array))
-
     def rows(self, start: int, stop: int) -> Factor:
         """Return rows start to stop."""
         return self.array[start:stop]
@@ -162,10 +155,6 @@ class SparseMatrix:
             squares = np.square(X.data[part], dtype=np.float64)
             total += np.bincount(X.indices[part], squares, minlength=X.shape[1])
         return total
-
-    def squared(self) -> SparseMatrix:
-        """Return the matrix of squared entries."""
-        return SparseMatrix(self.csr.multiply(self.csr).tocsr())
 
     def rows(self, start: int, stop: int) -> Factor:
         """Return rows start to stop as a dense array."""
@@ -274,11 +263,6 @@ class TiledMatrix:
             columns = np.repeat(np.arange(self.shape[1]), np.diff(tile))
             total += np.bincount(columns, squares, minlength=self.shape[1])
         return total
-
-    def squared(self) -> TiledMatrix:
-        """Return the matrix of squared entries."""
-        csr = self.csr()
-        return TiledMatrix.of(csr.multiply(csr).tocsr())
 
     def rows(self, start: int, stop: int) -> Factor:
         """Return rows start to stop as a dense array."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from leml_solver.labels import Labels
 __all__ = ["LabelSpaceClassifier"]
 
 
+@dataclass(eq=False, repr=False)
 class LabelSpaceClassifier(Baseline):
     """Regress codes H^T (y - label_means) on x and decode by H, whose columns are orthonormal.
 
@@ -23,23 +25,11 @@ class LabelSpaceClassifier(Baseline):
     are ordered, so that the model of a smaller rank is a part of this one: see `truncated`.
     """
 
-    W_: Array
-    H_: Array
-    code_intercept_: Array
-    label_means_: Array
-
-    def __init__(
-        self,
-        rank: int = 50,
-        *,
-        centre: bool = True,
-        fit_intercept: bool = True,
-        ridge: float = 0.0,
-    ) -> None:
-        self.rank = rank
-        self.centre = centre
-        self.fit_intercept = fit_intercept
-        self.ridge = ridge
+    rank: int = 50
+    _: KW_ONLY
+    centre: bool = True
+    fit_intercept: bool = True
+    ridge: float = 0.0
 
     def truncated(self, rank: int) -> Self:
         """Return the fitted model of a smaller rank, the same as fitting it again, at no cost.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.special import gammaln
 
-from argument_checks import nonnegative, one_of, positive, positive_integer
+from argument_checks import nonnegative, positive, positive_integer
 from leml_solver._estimation.scored import solver_seed
 from leml_solver._linalg.threads import Rows, even_rows, parallel_map
 from leml_solver.baselines.base import Baseline, with_constant
@@ -22,11 +22,8 @@ __all__ = ["BayesianCSClassifier"]
 
 Array = NDArray[Any]
 
-_POSTERIORS = ("factorised", "joint")
-# The joint posterior holds a few (rows, rank, rank) arrays; this many numbers of each at a time.
-_BLOCK_NUMBERS = 2**22
 
-
+@dataclass(eq=False, repr=False)
 class BayesianCSClassifier(Baseline):
     r"""Bayesian compressed sensing of the labels (Kapoor, Viswanathan and Jain, 2012).
 
@@ -54,9 +51,6 @@ class BayesianCSClassifier(Baseline):
         them, and a much smaller v, chosen by validation, is needed (about 1e-4 on bibtex).
     prior_shape, prior_rate : float
         a and b. Small ones are the usual sparse prior; large ones fix every precision at a / b.
-    posterior : {"factorised", "joint"}
-        q(y_i) as a product over labels (L k operations per point and pass) or as one Gaussian with
-        its full covariance (L k^2). With full labels it matters in prediction only.
     fit_intercept : bool
         Append a constant feature, whose weights have the prior of the others.
     max_iter : int
@@ -83,8 +77,9 @@ class BayesianCSClassifier(Baseline):
     -----
     Choices that the original leaves open, or where we differ. The measurements, Gaussian between
     :math:`\Phi y` and :math:`W^T x` with a variance on either side, are integrated out: only the
-    sum of the two variances, `noise`, is left, and the bound is tighter. The factorised q(y) is
-    ours; `posterior="joint"` is the original's. Labels are Gaussian, not kept in [0, 1]. A new
+    sum of the two variances, `noise`, is left, and the bound is tighter. q(y) is a
+    product over labels, L k operations per point and pass, where the original has one Gaussian
+    with its full covariance. Labels are Gaussian, not kept in [0, 1]. A new
     point starts from latent labels 0 and the prior mean of its precisions, and makes a fixed
     number of passes: scores do not depend on the other points. More passes mean sparser scores,
     which helps the Hamming loss and hurts the ranking. Labels above 0.5 are predicted.
@@ -103,38 +98,22 @@ class BayesianCSClassifier(Baseline):
 
     takes_missing: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        rank: int = 50,
-        *,
-        noise: float = 0.1,
-        weight_variance: float = 1.0,
-        prior_shape: float = 1e-6,
-        prior_rate: float = 1e-6,
-        posterior: str = "factorised",
-        fit_intercept: bool = True,
-        max_iter: int = 50,
-        tol: float = 1e-3,
-        inference_iter: int = 20,
-        random_state: Any = None,
-    ) -> None:
-        self.rank = rank
-        self.noise = noise
-        self.weight_variance = weight_variance
-        self.prior_shape = prior_shape
-        self.prior_rate = prior_rate
-        self.posterior = posterior
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.inference_iter = inference_iter
-        self.random_state = random_state
+    rank: int = 50
+    _: KW_ONLY
+    noise: float = 0.1
+    weight_variance: float = 1.0
+    prior_shape: float = 1e-6
+    prior_rate: float = 1e-6
+    fit_intercept: bool = True
+    max_iter: int = 50
+    tol: float = 1e-3
+    inference_iter: int = 20
+    random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
         """Check the parameters and fit to float64 rows and 0/1 labels."""
         k = positive_integer(self.rank, "rank")
         noise, variance = (positive(getattr(self, n), n) for n in ("noise", "weight_variance"))
-        one_of(self.posterior, "posterior", _POSTERIORS)
         # Checked here, so that `fit` reports a mistake, and not only where each is used.
         positive_integer(self.max_iter, "max_iter")
         positive_integer(self.inference_iter, "inference_iter")
@@ -173,9 +152,8 @@ class BayesianCSClassifier(Baseline):
                 break
 
     def _update(self, posterior: LabelPosterior, measurements: Array, steps: int) -> LabelTerms:
-        """Improve q(y) and q(alpha) by the update asked for."""
-        update = update_joint if self.posterior == "joint" else update_factorised
-        return update(posterior, measurements, self.Phi_, float(self.noise), steps)
+        """Improve q(y) and q(alpha)."""
+        return update_labels(posterior, measurements, self.Phi_, float(self.noise), steps)
 
     def _scores(self, X: Any) -> Array:
         """Return the (m, L) scores of checked rows."""
@@ -268,20 +246,6 @@ class LabelPosterior(NamedTuple):
         rate = np.full(observed.shape, (prior.shape + 0.5) * prior.rate / prior.shape)
         return cls(observed, np.zeros_like(observed), rate, latent, prior)
 
-    def rows(self, rows: slice) -> LabelPosterior:
-        """Return some points; their arrays are views."""
-        parts = (self.mean[rows], self.variance[rows], self.rate[rows], self.latent[rows])
-        return LabelPosterior(*parts, self.prior)
-
-    @property
-    def scales(self) -> Array:
-        """1 / E[alpha], and 0 for an observed label: prior variances given q(alpha)."""
-        return np.where(self.latent, self.rate / (self.prior.shape + 0.5), 0.0)
-
-    def update_precisions(self) -> None:
-        """Set q(alpha) to its optimum given q(y)."""
-        self.rate[:] = self.prior.rate + 0.5 * (self.mean**2 + self.variance)
-
     def prior_terms(self) -> float:
         """Return E[log p(y, alpha)] plus the entropy of q(alpha), over the latent labels."""
         a, prior, latent = self.prior.shape + 0.5, self.prior, self.latent
@@ -319,7 +283,7 @@ class LabelTerms:
     measured_variance: float
 
 
-def update_factorised(
+def update_labels(
     posterior: LabelPosterior, measurements: Array, Phi: Array, noise: float, steps: int = 1
 ) -> LabelTerms:
     """Improve q(y) = prod_j q(y_j), one label after the other, and q(alpha), `steps` times.
@@ -375,49 +339,6 @@ def _sweep_rows(
                     mean[i, j], variance[i, j] = new, spread
             for j in range(n_labels):
                 rate[i, j] = posterior.prior.rate + 0.5 * (mean[i, j] ** 2 + variance[i, j])
-
-
-def update_joint(
-    posterior: LabelPosterior, measurements: Array, Phi: Array, noise: float, steps: int = 1
-) -> LabelTerms:
-    """Set q(y), one Gaussian with full covariance per point, and q(alpha), `steps` times.
-
-    Parameters and result are those of `update_factorised`. With D the scales, the covariance is
-    D - D Phi^T C^-1 Phi D, C = noise I + Phi D Phi^T. C and the diagonal of Phi^T C^-1 Phi are
-    linear in D and in C^-1, so that both are one BLAS product for many points.
-    """
-    k = len(Phi)
-    step = max(1, _BLOCK_NUMBERS // k**2)
-    terms = np.zeros(2)
-    for start in range(0, len(measurements), step):
-        rows = slice(start, start + step)
-        part = posterior.rows(rows)
-        for _ in range(steps):
-            found = _joint_step(part, measurements[rows], Phi, noise)
-            part.update_precisions()
-        terms += found
-    return LabelTerms(*map(float, terms))
-
-
-def _joint_step(part: LabelPosterior, z: Array, Phi: Array, noise: float) -> tuple[float, float]:
-    """Set q(y) of some points; return its entropy and the variance of Phi y."""
-    k, D = len(Phi), part.scales
-    upper = np.triu_indices(k)
-    pairs = Phi[upper[0]] * Phi[upper[1]]
-    C = np.empty((len(z), k, k))
-    C[:, upper[0], upper[1]] = C[:, upper[1], upper[0]] = D @ pairs.T
-    C[:, range(k), range(k)] += noise
-    inverse = np.linalg.inv(C)
-    known = np.where(part.latent, 0.0, part.mean)
-    weights = np.matmul(inverse, (z - known @ Phi.T)[:, :, None])[:, :, 0]
-    part.mean[:] = known + D * (weights @ Phi)
-    doubled = inverse[:, upper[0], upper[1]] * np.where(upper[0] == upper[1], 1.0, 2.0)
-    # Rounding may take the difference of nearly equal numbers below 0, where no variance is.
-    part.variance[:] = np.maximum(D - D**2 * (doubled @ pairs), 0.0)
-    log_scales = np.sum(np.log(2 * np.pi * np.e * D[part.latent]))
-    log_det = len(z) * k * np.log(noise) - np.linalg.slogdet(C)[1].sum()
-    trace = noise * (len(z) * k - noise * np.trace(inverse, axis1=1, axis2=2).sum())
-    return 0.5 * float(log_scales + log_det), float(trace)
 
 
 def bound(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from sklearn.decomposition import sparse_encode
 
-from argument_checks import nonnegative, one_of, positive, positive_integer
+from argument_checks import nonnegative, positive_integer
 from leml_solver._estimation.scored import solver_seed
 from leml_solver.baselines.base import Array, Baseline
 from leml_solver.baselines.regression import ridge_regression
@@ -18,15 +18,14 @@ from leml_solver.labels import Labels
 
 __all__ = ["CompressedSensingClassifier"]
 
-_RECOVERIES = {"omp": "omp", "lasso": "lasso_cd"}
-_MEASUREMENTS = ("gaussian", "hadamard")
 
-
+@dataclass(eq=False, repr=False)
 class CompressedSensingClassifier(Baseline):
     r"""Regress random measurements A y of sparse labels on x, and recover y; no missing labels.
 
     Training: one linear regression per measurement. Prediction: the sparse y whose measurements A y
-    are closest to those predicted, by a solver of scikit-learn for each row.
+    are closest to those predicted, by orthogonal
+    matching pursuit for each row.
 
     Choices that the original leaves open:
 
@@ -44,16 +43,9 @@ class CompressedSensingClassifier(Baseline):
     Parameters
     ----------
     n_measurements : int
-        m, the number of rows of A.
-    measurements : str
-        "gaussian" for independent entries of variance 1 / m; "hadamard" for m rows of the Hadamard
-        matrix of the next power of two, without repetition, and entries of size m^(-1/2).
-    recovery : str
-        "omp", orthogonal matching pursuit, or "lasso".
+        m, the number of rows of A, whose entries are independent N(0, 1/m).
     sparsity : int, optional
-        Labels that "omp" recovers in a row; None for the average of the training rows.
-    shrinkage : float
-        Weight of the 1-norm relative to half the squared error in "lasso".
+        Labels that are recovered in a row; None for the average of the training rows.
     ridge : float
         Weight of the squared norm in the regressions, relative to the *sum* of squares.
     fit_intercept : bool
@@ -69,34 +61,18 @@ class CompressedSensingClassifier(Baseline):
     sparsity_ : int
     """
 
-    def __init__(
-        self,
-        n_measurements: int = 50,
-        *,
-        measurements: str = "gaussian",
-        recovery: str = "omp",
-        sparsity: int | None = None,
-        shrinkage: float = 0.1,
-        ridge: float = 1.0,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.n_measurements = n_measurements
-        self.measurements = measurements
-        self.recovery = recovery
-        self.sparsity = sparsity
-        self.shrinkage = shrinkage
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    n_measurements: int = 50
+    _: KW_ONLY
+    sparsity: int | None = None
+    ridge: float = 1.0
+    fit_intercept: bool = True
+    random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
         """Check the parameters and fit to float64 rows and 0/1 labels."""
-        one_of(self.recovery, "recovery", tuple(_RECOVERIES))
-        positive(self.shrinkage, "shrinkage")
         m, n_labels = positive_integer(self.n_measurements, "n_measurements"), labels.shape[1]
         rng = np.random.default_rng(solver_seed(self.random_state))
-        A = measurement_matrix(m, n_labels, self.measurements, rng)
+        A = rng.standard_normal((m, n_labels)) / np.sqrt(m)
         # More than m columns of A are dependent, so no more coefficients are determined.
         self.sparsity_ = min(self._wanted_sparsity(labels), m, n_labels)
         model = ridge_regression(
@@ -125,32 +101,11 @@ class CompressedSensingClassifier(Baseline):
 
     def _recovered(self, predicted: Array, atoms: Array) -> Array:
         """Return sparse combinations of the atoms, unit vectors, close to what is predicted."""
-        how = {"n_nonzero_coefs": self.sparsity_} if self.recovery == "omp" else {}
         with warnings.catch_warnings():
             # The warning for rows whose measurements are explained before all labels are used.
             warnings.filterwarnings("ignore", "\\s*Orthogonal matching pursuit ended prematurely")
-            found = sparse_encode(
-                predicted,
-                atoms,
-                algorithm=_RECOVERIES[self.recovery],
-                alpha=self.shrinkage,
-                **how,
-            )
+            found = sparse_encode(predicted, atoms, algorithm="omp", n_nonzero_coefs=self.sparsity_)
         return np.asarray(found)
-
-
-def measurement_matrix(m: int, n_labels: int, kind: str, rng: np.random.Generator) -> Array:
-    """Return an (m, n_labels) matrix whose columns have norms of about one."""
-    if one_of(kind, "measurements", _MEASUREMENTS) == "gaussian":
-        return np.asarray(rng.standard_normal((m, n_labels)) / np.sqrt(m))
-    size = 1 << (n_labels - 1).bit_length()
-    if m > size:
-        raise ValueError(
-            f"`n_measurements` must be at most {size}, the size of the Hadamard matrix for "
-            f'{n_labels} labels, got {m}; take fewer, or measurements="gaussian".'
-        )
-    rows = rng.choice(size, size=m, replace=False)
-    return np.asarray(scipy.linalg.hadamard(size)[rows, :n_labels] / np.sqrt(m))
 
 
 def graded_scores(recovered: Array, rest: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from leml_solver.labels import Labels
 __all__ = ["LabelFrequencyClassifier"]
 
 
+@dataclass(eq=False, repr=False)
 class LabelFrequencyClassifier(Baseline):
     r"""Score every label by how often it is positive, whatever the features.
 
@@ -40,10 +42,8 @@ class LabelFrequencyClassifier(Baseline):
     """
 
     takes_missing: ClassVar[bool] = True
-    frequencies_: Array
-
-    def __init__(self, *, smoothing: float = 1.0) -> None:
-        self.smoothing = smoothing
+    _: KW_ONLY
+    smoothing: float = 1.0
 
     def _fit(self, X: Any, labels: Labels) -> None:  # noqa: ARG002
         """Check the parameters and fit to float64 rows and 0/1 labels."""

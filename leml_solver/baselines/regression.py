@@ -21,6 +21,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from leml_solver._estimation.blocks import dense
 from leml_solver._factored.closed_forms import Compression, compress
 from leml_solver._lazy import cached_property
 
@@ -82,7 +83,7 @@ class Centred:
     def compression(self) -> Compression:
         """Return the targets in the column space of X."""
         if not sp.issparse(self.X) or np.prod(self.X.shape) <= _SMALL:
-            return compress(_dense(self.X) - self.X_means, self.targets())
+            return compress(dense(self.X) - self.X_means, self.targets())
         return self._from_columns() if self._tall else self._from_rows()
 
     def ridge(self, ridge: float) -> Array:
@@ -111,7 +112,7 @@ class Centred:
 
     def targets(self) -> Array:
         """Return the targets as a dense array."""
-        return np.asarray(_dense(self.Y) - self.Y_means)
+        return np.asarray(dense(self.Y) - self.Y_means)
 
     @cached_property
     def _rows(self) -> Array:
@@ -123,7 +124,7 @@ class Centred:
         if not sp.issparse(self.X):
             return np.asarray(self._rows.T @ self.targets())
         X, _ = self._stored
-        cross = _dense(X.T @ self.Y)
+        cross = dense(X.T @ self.Y)
         if self.centre_features or self.centre_targets:  # centring one is enough
             cross = cross - X.shape[0] * np.outer(_means(X), _means(self.Y))
         return cross
@@ -138,7 +139,7 @@ class Centred:
     def target_gram(self) -> Array:
         """Return Y^T Y, (m, m)."""
         n, means = self.Y.shape[0], self.Y_means
-        return np.asarray(_dense(self.Y.T @ self.Y) - n * np.outer(means, means))
+        return np.asarray(dense(self.Y.T @ self.Y) - n * np.outer(means, means))
 
     def gram(self) -> Array:
         """Return X^T X, or X X^T if X has more columns than rows."""
@@ -148,8 +149,8 @@ class Centred:
             )
         X, means = self._stored
         if self._tall:
-            return np.asarray(_dense(X.T @ X) - X.shape[0] * np.outer(means, means))
-        gram, shift = _dense(X @ X.T), np.asarray(X @ means)
+            return np.asarray(dense(X.T @ X) - X.shape[0] * np.outer(means, means))
+        gram, shift = dense(X @ X.T), np.asarray(X @ means)
         return np.asarray(gram - shift - shift[:, None] + means @ means)
 
     def _from_columns(self) -> Compression:
@@ -206,17 +207,12 @@ def with_full_columns_centred(X: Any, means: Array) -> tuple[Any, Array]:
 
 def _vector(row: Any) -> Array:
     """Return a row, sparse or not, as a vector."""
-    return np.asarray(row.toarray() if sp.issparse(row) else row).ravel()
+    return dense(row).ravel()
 
 
 def _means(A: Any) -> Array:
     """Return the mean of each column."""
     return np.asarray(A.mean(axis=0)).ravel()
-
-
-def _dense(A: Any) -> Array:
-    """Return a matrix as an array."""
-    return np.asarray(A.toarray() if sp.issparse(A) else A)
 
 
 def _range(gram: Array) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numba
@@ -24,6 +25,7 @@ _THRESHOLD_SCORES = 2**20  # training scores that the threshold is taken from
 _compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 
 
+@dataclass(eq=False, repr=False)
 class WSABIEClassifier(Baseline):
     r"""Rank labels by :math:`x^T W h_l`, trained by WSABIE (Weston, Bengio and Usunier, 2011).
 
@@ -90,26 +92,15 @@ class WSABIEClassifier(Baseline):
 
     takes_missing: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        rank: int = 50,
-        *,
-        learning_rate: float = 0.1,
-        schedule: str = "adagrad",
-        max_norm: float = 3.0,
-        margin: float = 1.0,
-        epochs: int = 10,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.rank = rank
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.max_norm = max_norm
-        self.margin = margin
-        self.epochs = epochs
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    rank: int = 50
+    _: KW_ONLY
+    learning_rate: float = 0.1
+    schedule: str = "adagrad"
+    max_norm: float = 3.0
+    margin: float = 1.0
+    epochs: int = 10
+    fit_intercept: bool = True
+    random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
         """Check the parameters and fit to float64 rows and 0/1 labels."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,15 +76,7 @@ class Dataset:
     def rows(self, index: NDArray[np.integer[Any]]) -> Dataset:
         """Return the points with these row numbers; splits do not apply to them any more."""
         missing = None if self.missing is None else self.missing[index]
-        return Dataset(
-            self.X[index],
-            self.Y[index],
-            missing,
-            feature_names=self.feature_names,
-            label_names=self.label_names,
-            skipped=self.skipped,
-            messages=self.messages,
-        )
+        return replace(self, X=self.X[index], Y=self.Y[index], missing=missing, splits={})
 
     def split(self, name: str | None = None) -> tuple[Dataset, Dataset]:
         """Return the rows for training and those for testing.

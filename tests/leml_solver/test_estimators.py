@@ -547,7 +547,7 @@ def test_propensities_make_recorded_positives_count_more():
     assert means[2] > 0.1
     with pytest.raises(ValueError, match="not convex or has no minimum"):
         LEMLClassifier(loss="logistic", propensities=p, propensity_loss="unbiased").fit(X, Y)
-    with pytest.raises(ValueError, match="3 numbers above 0"):
+    with pytest.raises(ValueError, match="3 probabilities above 0"):
         LEMLClassifier(propensities=[0.5, 0.0, 1.0]).fit(X, Y)
     assert LEMLClassifier(propensities="jain", **settings).fit(X, recorded).rank_ == 3
 
