@@ -12,24 +12,19 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from argument_checks import one_of, positive, positive_integer
-from leml_solver._estimation.blocks import dense
 from leml_solver._linalg.matrices import as_matrix
-from leml_solver.baselines._separate_labels import (
-    LabelFits,
-    NewtonOptions,
-    SeparateLabels,
-    fit_side_by_side,
-)
+from leml_solver.baselines._active_rows import RowSolver
+from leml_solver.baselines._label_losses import CURVATURES, label_blocks
+from leml_solver.baselines._label_newton import LabelFits, NewtonOptions, fit_side_by_side
+from leml_solver.baselines._label_objectives import SeparateLabels
 from leml_solver.baselines.base import Array, Baseline, with_constant
 from leml_solver.baselines.label_frequencies import label_counts
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.labels import Labels
-from leml_solver.losses import LOSSES
 from leml_solver.metrics import loss_threshold
 
 __all__ = ["BinaryRelevanceClassifier"]
 
-_BLOCK_ENTRIES = 1 << 19  # 4 MB of predictions
 # The best constant prediction (nearly, for the logistic loss) from positives and observations.
 _CONSTANTS: dict[str, Callable[[Array, Array], Array]] = {
     "squared": lambda positives, observed: positives / np.maximum(observed, 1),
@@ -100,6 +95,10 @@ class BinaryRelevanceClassifier(Baseline):
         options = NewtonOptions(
             positive_integer(self.max_iter, "max_iter"), positive(self.tol, "tol")
         )
+        self._keep(self._fit_labels(X, labels, options))
+
+    def _fit_labels(self, X: Any, labels: Labels, options: NewtonOptions) -> list[LabelFits]:
+        """Fit the labels, some at a time."""
         joined = with_constant(X, bool(self.fit_intercept))
         squared = joined.power(2) if sparse.issparse(joined) else np.square(joined)
         features, squares = as_matrix(joined), as_matrix(squared)
@@ -107,13 +106,18 @@ class BinaryRelevanceClassifier(Baseline):
         start = np.zeros((features.shape[1], labels.shape[1]))
         if self.fit_intercept:
             penalties[-1], start[-1] = 0.0, _CONSTANTS[self.loss](*label_counts(labels))
-        solved, loss, fits = self._closed_form(X, labels), LOSSES[self.loss], []
-        for part, Y, known in _blocks(labels):
-            signs = 2 * Y - 1 if loss.binary else Y
-            problem = SeparateLabels(features, squares, penalties, loss, signs, known)
-            guess = None if solved is None else solved[:, part]
-            fits.append(fit_side_by_side(problem, start[:, part], options, guess=guess))
-        self._keep(fits)
+        rows, guess, fits = self._row_solver(X), self._closed_form(X, labels), []
+        for part, signs in label_blocks(labels):
+            problem = SeparateLabels(features, squares, penalties, self.loss, signs)
+            solved = None if guess is None else guess[:, part]
+            fits.append(fit_side_by_side(problem, start[:, part], options, guess=solved, rows=rows))
+        return fits
+
+    def _row_solver(self, X: Any) -> RowSolver | None:
+        """Return the solver for labels of which few rows count."""
+        if self.loss not in CURVATURES:
+            return None
+        return RowSolver(X, float(self.penalty), bool(self.fit_intercept), self.loss)
 
     def _closed_form(self, X: Any, labels: Labels) -> Array | None:
         """Return the solution for squared loss and full labels, the intercept as last row."""
@@ -146,14 +150,3 @@ class BinaryRelevanceClassifier(Baseline):
     def _scores(self, X: Any) -> Array:
         """Return the (m, L) scores of checked rows."""
         return np.asarray(X @ self.Z_) + self.intercept_
-
-
-def _blocks(labels: Labels) -> Any:
-    """Yield some labels at a time: which they are, their values (n, p), and which are known."""
-    n, n_labels = labels.shape
-    Y, mask = (labels.complete, None) if labels.is_full else labels.known_matrices()
-    width = max(1, _BLOCK_ENTRIES // n)
-    for start in range(0, n_labels, width):
-        part = slice(start, min(start + width, n_labels))
-        values = dense(Y[:, part]).astype(np.float64)
-        yield part, values, None if mask is None else dense(mask[:, part])

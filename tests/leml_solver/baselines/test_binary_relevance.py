@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from leml_solver.baselines import BinaryRelevanceClassifier, binary_relevance
+from leml_solver.baselines import BinaryRelevanceClassifier, _label_losses, _label_newton
+from leml_solver.baselines._label_losses import column_losses, derivatives, line_derivatives
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.losses import LOSSES
 
@@ -138,17 +139,54 @@ def test_missing_labels_are_absent_from_the_loss(loss, intercept):
         assert model.intercept_[j] == pytest.approx(alone.intercept_[0], abs=1e-6)
 
 
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_equations_of_rows_and_conjugate_gradients_agree(monkeypatch, loss, form):
+    X, Y = data(6, 60, 90, missing=0.5)  # fewer rows than features, so that the rows are taken
+    settings = {"loss": loss, "penalty": 0.3, **TIGHT}
+    exact = BinaryRelevanceClassifier(**settings).fit(form(X), Y)
+    monkeypatch.setattr(_label_newton, "_FEW_ROWS", 0)
+    iterated = BinaryRelevanceClassifier(**settings).fit(form(X), Y)
+    assert np.allclose(exact.Z_, iterated.Z_, atol=1e-6)
+    assert np.allclose(exact.intercept_, iterated.intercept_, atol=1e-6)
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.5])
 def test_labels_in_blocks_are_the_same_labels(monkeypatch, missing):
     X, Y = data(7, L=9, missing=missing)
     settings = {"loss": "logistic", **TIGHT}
     expected = BinaryRelevanceClassifier(**settings).fit(X, Y)
-    monkeypatch.setattr(binary_relevance, "_BLOCK_ENTRIES", 4 * len(X))
+    monkeypatch.setattr(_label_losses, "_BLOCK_ENTRIES", 1)
+    monkeypatch.setattr(_label_losses, "_FEWEST", 4)
     for labels in (Y, sp.csr_array(Y)) if not missing else (Y,):
         blocks = BinaryRelevanceClassifier(**settings).fit(X, labels)
         assert np.allclose(blocks.Z_, expected.Z_, atol=1e-7)
         assert blocks.gradient_norms_.shape == (9,)
         assert blocks.objective_ == pytest.approx(expected.objective_, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compiled_losses_are_the_losses_of_the_house(name):
+    rng = np.random.default_rng(8)
+    loss, f = LOSSES[name], 4 * rng.normal(size=(50, 4))
+    f[0], f[1] = 900.0, -900.0  # where careless exponentials overflow
+    signs = rng.choice(np.array([-1, 0, 1], dtype=np.int8), size=f.shape)
+    known, labels = signs != 0, signs.astype(float) if loss.binary else (signs > 0).astype(float)
+    found = derivatives(name, signs, f)
+    for ours, theirs in (
+        (found.slopes, loss.derivative),
+        (found.curvatures, loss.second_derivative),
+    ):
+        # one exponential each
+        assert np.allclose(ours, theirs(labels, f) * known, rtol=1e-12, atol=1e-300)
+    values = (loss.value(labels, f) * known).sum(axis=0)
+    assert np.allclose(column_losses(name, signs, f), values, rtol=1e-12)
+    s, t = rng.normal(size=f.shape), rng.random(4)
+    slope, curvature = line_derivatives(name, signs, f, s, t)
+    at = f + t * s
+    assert np.allclose(slope, (loss.derivative(labels, at) * known * s).sum(axis=0), rtol=1e-10)
+    expected = (loss.second_derivative(labels, at) * known * s**2).sum(axis=0)
+    assert np.allclose(curvature, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("loss", NAMES)
@@ -202,8 +240,7 @@ def test_equal_rows_and_a_penalty_of_nearly_nothing(loss, penalty, intercept):
     rng = np.random.default_rng(13)
     X = np.tile(100 * rng.normal(size=(30, 80)), (2, 1))
     Y = np.where(rng.random((60, 5)) < 0.3, np.nan, rng.random((60, 5)) < 0.4)
-    settings = {"penalty": penalty, "fit_intercept": intercept, **TIGHT}
-    model = BinaryRelevanceClassifier(loss=loss, **settings)
+    model = BinaryRelevanceClassifier(loss=loss, penalty=penalty, fit_intercept=intercept)
     assert model.fit(X, Y).converged_
     # independent but for the pairs: the scores are the best for each pair, the means of its labels
     first, second = Y[:30], Y[30:]
