@@ -23,7 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",  # the experiments, run as the site is built
 ]
 # `making` writes into `generated`; a page that nobody links to is an error.
-exclude_patterns = ["examples/*"]
+exclude_patterns = ["examples/*", "lectures/*"]  # copied, with what they need
 myst_enable_extensions = ["deflist", "attrs_inline"]
 myst_heading_anchors = 3
 # The pages that continue theory.md begin with a heading of the second level: they are printed as

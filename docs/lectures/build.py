@@ -186,12 +186,17 @@ FIGURES: dict[str, Callable[[], Axes]] = {
 }
 
 
-def build(out: Path, *, pdf: bool = True) -> list[Path]:
-    """Draw the figures and write the pages; return their paths."""
+def draw_figures(out: Path) -> None:
+    """Draw the figures into a folder."""
     out.mkdir(parents=True, exist_ok=True)
     for name, draw in FIGURES.items():
         draw().figure.savefig(out / f"{name}.png", dpi=150)
         plt.close("all")
+
+
+def build(out: Path, *, pdf: bool = True) -> list[Path]:
+    """Draw the figures and write the pages; return their paths."""
+    draw_figures(out)
     endings = (".html", ".pdf") if pdf else (".html",)
     return [
         write_document(

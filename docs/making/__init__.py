@@ -1,5 +1,7 @@
 """The pages made at each build: the reference, the paper's statements, commands, benchmarks."""
 
+import runpy
+
 from making import benchmarks, commands, reference, statements
 from making.text import DOCS, OUT, ROOT, write
 
@@ -13,6 +15,7 @@ def write_all(app, config):
     pages = {**reference.api_pages(), **commands.command_pages(), **more_pages()}
     pages |= statements.statement_pages(statements.results())
     pages["benchmarks.md"] = benchmarks.benchmarks_page()
+    runpy.run_path(str(DOCS / "lectures" / "build.py"))["draw_figures"](OUT / "lectures")
     for name, text in pages.items():
         write(OUT / name, text)
     for path in (*OUT.glob("api/*"), *OUT.glob("statements/*")):
@@ -40,7 +43,6 @@ def more_pages():
         "```",
         "",
     ]
-    if lectures := sorted(p.stem for p in (DOCS / "lectures").glob("*.md")):
-        course += ["## Lectures", "", "```{toctree}", ":maxdepth: 1", ""]
-        course += [*(f"../lectures/{name}" for name in lectures), "```", ""]
-    return {**pages, "more.md": text, "course.md": "\n".join(course)}
+    lectures = {f"lectures/{p.name}": p.read_text() for p in (DOCS / "lectures").glob("*.md")}
+    course += ["## Lectures", "", "```{toctree}", ":maxdepth: 1", "", *sorted(lectures), "```", ""]
+    return {**pages, **lectures, "more.md": text, "course.md": "\n".join(course)}
