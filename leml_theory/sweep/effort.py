@@ -16,9 +16,18 @@ from leml_theory.runs import Cell
 from leml_theory.worlds import observation_of
 from safe_files import free_memory
 
-_SIZES = ((64, 4), (64, 32), (1024, 8), (4096, 32), (16384, 64))  # n, and d and L, of pilot cells
-_DRAWS = 2
-_SECONDS = 6.0  # for all pilots of a grid together
+# n, d and L, and draws of pilot cells. The first two tell a cell's start from what a draw costs;
+# many draws outweigh the chance in its start.
+_PILOTS = (
+    (64, 4, 2),
+    (64, 4, 40),
+    (512, 16, 40),
+    (2048, 32, 20),
+    (4096, 64, 10),
+    (16384, 64, 4),
+)
+_FEWEST = 3  # pilots, however long they take
+_SECONDS = 9.0  # for all pilots of a grid together
 _BASE = 3e8  # bytes of a process that has loaded everything
 _LARGE = 1e10  # n d L from which a cell is announced before it starts
 
@@ -78,7 +87,7 @@ class Effort:
             said.append(
                 f"about {duration(wall)} in {jobs} processes, the longest cell "
                 f"{duration(self.longest)} (learnt from {self.learnt_from} measured cells; expect "
-                "a factor of 3 either way)"
+                "a factor of 5 either way)"
             )
         return [*said, *self.memory_lines(jobs)]
 
@@ -166,26 +175,26 @@ def _pilot(
 ) -> None:
     """Measure cells of the same kind, small ones first, until the time is used up."""
     last = max(cells, key=lambda cell: _features(cell.parameters, 1.0)[-1])
-    start, before = clock(), None
-    for n, size in _SIZES:
-        parameters = _shrunk(last.parameters, n, size)
-        if parameters == before or (before and clock() - start > seconds / 3):
+    start, tried = clock(), []
+    for sizes in _PILOTS:
+        pilot = Cell(last.kind, _shrunk(last.parameters, *sizes), last.seed)
+        late = clock() - start > seconds / 3 and len(tried) >= _FEWEST
+        if pilot.parameters in tried or late or clock() - start > 5 * seconds:
             continue
-        before, times = parameters, []
-        for _ in range(2):  # what is new to this process is compiled the first time
-            begun = clock()
-            rows = list(measure(Cell(last.kind, parameters, last.seed)))
-            times.append(clock() - begun)
-            if times[0] > seconds:
-                break
-        learnt.add(parameters, _DRAWS, min(times))
-        spreads = [r["stderr"] * _DRAWS**0.5 / abs(r["value"]) for r in rows if r.get("value")]
+        if not tried:
+            list(measure(pilot))  # what is new to this process is compiled
+        begun = clock()
+        rows = list(measure(pilot))
+        draws = pilot.parameters["draws"]
+        learnt.add(pilot.parameters, draws, clock() - begun)
+        tried.append(pilot.parameters)
+        spreads = [r["stderr"] * draws**0.5 / abs(r["value"]) for r in rows if r.get("value")]
         learnt.spread = max(0.1, float(np.median(spreads))) if spreads else 0.5
 
 
-def _shrunk(parameters: dict[str, Any], n: int, size: int) -> dict[str, Any]:
-    """Return the parameters of a small cell, with two draws."""
-    small = {**parameters, "draws": _DRAWS}
+def _shrunk(parameters: dict[str, Any], n: int, size: int, draws: int) -> dict[str, Any]:
+    """Return the parameters of a small cell."""
+    small = {**parameters, "draws": min(draws, int(parameters.get("draws", draws)))}
     small.pop("precision", None)
     caps = {"n": n, "d": size, "L": size, "s": max(1, size // 2), "rank": size}
     return small | {k: min(v, small[k]) for k, v in caps.items() if k in small}
@@ -202,14 +211,13 @@ def _draws(cell: Cell, learnt: _Learnt) -> float:
 
 
 def _features(parameters: Mapping[str, Any], draws: float) -> list[float]:
-    """Return what costs grow with: a start, draws, points, entries, matrices."""
+    """Return what costs grow with: a start, draws, matrices, entries."""
     n, d, n_labels = (float(parameters.get(name, 1)) for name in ("n", "d", "L"))
     s = observation_of(
         parameters.get("skew", "uniform"), int(n_labels), int(parameters.get("s", 1))
     )
     matrix = d * n_labels * min(d, n_labels)
-    entries = n * s.labels_per_point * d
-    return [1.0, draws, draws * d * n_labels, draws * matrix, draws * n * d, draws * entries]
+    return [1.0, draws, draws * matrix, draws * n * s.labels_per_point * d]
 
 
 def memory_of(cell: Cell) -> float:

@@ -26,7 +26,7 @@ class World:
     def measure(self, cell):
         self.measured.append(cell.parameters)
         self.now += self.seconds(cell.parameters)
-        return [{"value": 1.0, "stderr": 0.2}]
+        return [{"value": 1.0, "stderr": 0.28 / cell.parameters["draws"] ** 0.5}]
 
     def clock(self):
         return self.now
@@ -38,15 +38,25 @@ def test_small_cells_teach_what_large_ones_cost():
     expected = [world.seconds(one.parameters) for one in large]
     assert found.seconds == pytest.approx(sum(expected), rel=1e-3)
     assert found.longest == pytest.approx(max(expected), rel=1e-3)
-    assert found.learnt_from == 5
+    assert found.learnt_from == 6
     assert all(p["n"] <= 16384 and p["d"] <= 64 for p in world.measured)
+
+
+def test_what_starts_a_cell_is_not_counted_with_every_draw():
+    class Starting(World):
+        def seconds(self, p):
+            return 0.6 + super().seconds(p)
+
+    world, cells = Starting(), [cell(1024, 8, 500)]
+    found = predicted_effort(cells, {}, world.measure, clock=world.clock)
+    assert found.seconds == pytest.approx(world.seconds(cells[0].parameters), rel=1e-3)
 
 
 def test_measured_cells_of_the_grid_teach_too_and_cost_nothing_more():
     world, cells = World(), [cell(1000, 8), cell(2000, 8)]
     known = {one.key: 5.0 for one in cells[:1]}
     found = predicted_effort(cells, known, world.measure, clock=world.clock)
-    assert (found.cells, found.measured, found.learnt_from) == (2, 1, 5)
+    assert (found.cells, found.measured, found.learnt_from) == (2, 1, 6)
     assert predicted_effort(cells, dict.fromkeys([c.key for c in cells], 1.0), None).seconds == 0
 
 
@@ -55,7 +65,7 @@ def test_a_precision_takes_as_many_draws_as_the_spread_needs():
     found = predicted_effort(
         [cell(64, 4, 20, precision=0.02)], {}, world.measure, clock=world.clock
     )
-    # 0.2 sqrt(2) = 0.28 of spread: 200 draws, the schedule has 320
+    # 0.28 of spread: 200 draws, the schedule has 320
     assert found.seconds == pytest.approx(
         16 * world.seconds({"draws": 20, "n": 64, "d": 4}), rel=0.01
     )
