@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 import argument_checks as checks
+from leml_theory.predictions import frobenius_norm
 
 REALS = (checks.positive, checks.nonnegative, checks.probability, checks.open_probability)
 
@@ -131,3 +133,9 @@ def test_scales_out_of_range_ask_to_be_rescaled():
             checks.moderate(value, "radius")
         with pytest.raises(ValueError, match="rescale"):
             checks.moderate_array([value], "X", 1)
+
+
+def test_a_sparse_matrix_where_a_number_is_expected_is_named():
+    """Scipy raises NotImplementedError when a number is added to a sparse matrix."""
+    with pytest.raises(TypeError, match="`overlap`"):
+        frobenius_norm(1.0, sp.csr_array(np.eye(2)), 100)

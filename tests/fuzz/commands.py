@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import io
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,8 @@ def words(name, rng):
 def is_costly(name, line):
     """Whether a line would start a sweep or all checks, which take minutes."""
     if name == "sweep":
-        return not {"status", "plot", "X99", "huge"} & set(line)
+        refused = {("--only", "X99"), ("--preset", "huge")} & set(pairwise(line))
+        return line[:1] not in (["status"], ["plot"]) and not refused
     return name == "checks" and (line[:1] not in (["show"], ["list"]) or "errata" in line)
 
 
