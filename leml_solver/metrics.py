@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, positive_integer
+from argument_checks import finite_array, nonnegative, positive_integer
 from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._estimation.blocks import (
     BlockScores,
@@ -238,6 +238,7 @@ def label_propensities(Y: Any, *, a: float = 0.55, b: float = 1.5) -> Array:
     """
     if Y.shape[0] < 3:
         raise ValueError(f"`Y` must have at least 3 rows, got {Y.shape[0]}.")
+    a, b = nonnegative(a, "a"), nonnegative(b, "b")
     positives = np.asarray((Y > 0).sum(axis=0), dtype=np.float64).ravel()
     scale = (np.log(Y.shape[0]) - 1) * (b + 1) ** a
     return np.asarray(1 / (1 + scale * (positives + b) ** -a))

@@ -77,18 +77,19 @@ def largest_number(setting: Setting) -> float:
         return math.log(setting.n * np.dot(numbers.probabilities, np.exp(scale * factors)))
 
     largest = float(factors.max())
-    return min(largest, _chernoff(exponent, largest))
+    # The mean of k/s is one: of a single point nothing smaller can be said.
+    return min(largest, max(1.0, _chernoff(exponent, largest)))
 
 
 def _chernoff(exponent: Callable[[float], float], largest: float) -> float:
     """Return the smallest exponent(a)/a that is found; every a > 0 gives a valid bound.
 
     a times the largest value stays below 600: probabilities that are rounded to zero, below
-    1e-323, then change nothing.
+    1e-323, then change nothing. It stays above 1e-6, as rounding of the exponent is divided by a.
     """
     end = math.log(600 / largest)
     found = minimize_scalar(
-        lambda u: exponent(math.exp(u)) / math.exp(u), bounds=(end - 40, end), method="bounded"
+        lambda u: exponent(math.exp(u)) / math.exp(u), bounds=(end - 20, end), method="bounded"
     )
     return float(found.fun)
 

@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 # Points that show each label in the signed sums, and how many sums are drawn.
 _COUNTS, _SUMS = (0, 1, 12), 20_000
 
+_FEWEST_DRAWS = 30  # for a standard error that means something
+
 
 def check_law(
     law: FeatureLaw,
@@ -68,7 +70,9 @@ def check_law(
     subject = type(law).__name__
     basics = _basics(law)
     settle(subject, basics, level)
-    X = law.sample(positive_integer(draws, "draws"), source)
+    if positive_integer(draws, "draws") < _FEWEST_DRAWS:
+        raise ValueError(f"`draws` must be at least {_FEWEST_DRAWS}, got {draws}.")
+    X = law.sample(draws, source)
     findings = basics + _consistency(law) + _moments(law, X) + _norms(law, X)
     findings += _support(law, X) + _directions(law, X, source) + _kind(law, X, source)
     return settle(subject, findings + _signed_sums(law, source), level)

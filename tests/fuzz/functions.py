@@ -8,6 +8,7 @@ import importlib
 import inspect
 import math
 import re
+import typing
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,7 @@ def functions():
         for name in getattr(module, "__all__", ()):
             made = getattr(module, name)
             error = inspect.isclass(made) and issubclass(made, BaseException)
+            error |= typing.get_origin(made) is not None  # the name of a type
             arguments = usual_arguments(name, made) if callable(made) and not error else None
             if arguments is not None and not LEFT_OUT.search(name):
                 found.setdefault(name, (made, arguments))

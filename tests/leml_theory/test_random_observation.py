@@ -176,6 +176,13 @@ def test_largest_counts_and_numbers_are_bounded(pattern, n):
         assert bound / 10 <= found.value <= bound * (1 + 1e-12) + Z * found.stderr
 
 
+@pytest.mark.parametrize("rate", np.linspace(0.004, 0.9, 29))
+def test_the_number_of_labels_of_one_point_is_bounded_by_its_mean(rate):
+    """Rounding of probabilities that add up to one, divided by a tiny number, once made it -30."""
+    setting = Setting.of(IsotropicGaussian(2), BernoulliEntries(6, rate), 1)
+    assert 1 <= largest_number(setting) <= 1 + 1e-5
+
+
 def test_points_without_any_label_are_predicted_too():
     """One point, 1 % of 4 labels: most draws show nothing at all."""
     cell = {"law": "gaussian", "skew": "observed:0.01", "n": 1, "d": 3, "L": 4, "draws": 400}
