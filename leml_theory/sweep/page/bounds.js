@@ -134,7 +134,7 @@ const Bounds = (() => {
     const ratio = (Math.sqrt(5) - 1) / 2;
     const at = (u) => exponent(Math.exp(u)) / Math.exp(u);
     let high = Math.log(LARGEST_EXPONENT / largest);
-    let low = high - 40;
+    let low = high - 20;
     let [left, right] = [high - ratio * (high - low), low + ratio * (high - low)];
     let [first, second] = [at(left), at(right)];
     while (high - low > 1e-6) {
@@ -176,7 +176,7 @@ const Bounds = (() => {
       for (let i = 0; i < factors.length; i += 1) total += numbers.chances[i] * Math.exp(scale * factors[i]);
       return Math.log(w.n * total);
     };
-    return Math.min(numbers.largest, chernoff(exponent, numbers.largest));
+    return Math.min(numbers.largest, Math.max(1, chernoff(exponent, numbers.largest)));
   }
 
   const trace = (w) =>
