@@ -175,7 +175,8 @@ def _pilot(
 ) -> None:
     """Measure cells of the same kind, small ones first, until the time is used up."""
     last = max(cells, key=lambda cell: _features(cell.parameters, 1.0)[-1])
-    start, tried = clock(), []
+    start = clock()
+    tried: list[dict[str, Any]] = []
     for sizes in _PILOTS:
         pilot = Cell(last.kind, _shrunk(last.parameters, *sizes), last.seed)
         late = clock() - start > seconds / 3 and len(tried) >= _FEWEST
