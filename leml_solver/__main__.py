@@ -248,11 +248,11 @@ def _keep(
     seconds: float,
 ) -> None:
     """Give the labels of a model their names, write it, and say what was fitted to what."""
-    from pandas import Index
-
     from leml_solver import save_model
 
     if names:
+        from pandas import Index  # slow to load, and few files have names
+
         model.label_names_ = Index(names)
     save_model(model, options.model)
     _print_table([*data, *_fit_lines(model, seconds)])
