@@ -44,7 +44,7 @@ class Assignment:
     path : Path
     name : str
     settings : dict
-        Of the first cell: `title`, `points`, and `show_hidden` where it is false.
+        From the top of the file: `title`, `points`, and `show_hidden` where it is false.
     blocks : tuple of Block
     questions : dict of str to dict
         The settings of each question, graded by hand ones among them.
@@ -195,7 +195,7 @@ def read_assignment(path: Path, term: int = 0, wheel: str = "NAME.whl") -> Assig
     """
     cells = read_cells(path, term)
     if cells[0].kind != "raw" or "title" not in cells[0].settings():
-        raise cells[0].fault("the first cell must be raw and give the title.")
+        raise cells[0].fault("the file must begin with '+++', its title and its points.")
     reader = _Reader()
     for cell in cells[1:]:
         reader.read(cell)

@@ -1,4 +1,4 @@
-"""Read an assignment: a percent script, whose cell markers say what each cell is for."""
+"""Read an assignment: a Markdown file, whose fences say what each block of code is for."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ __all__ = ["MARK", "SOURCES", "Cell", "SourceError", "find_sources", "lines_of_t
 SOURCES = Path(__file__).resolve().parent / "sources"
 MARK = re.compile(r"^ *# (BEGIN|END) SOLUTION\n", re.M)  # otter's, around part of a function
 _VALUE = r"\"[^\"]*\"|\[[^\]]*\]|\S+"
-_MARKER = re.compile(rf"^# %%(?: \[(raw|markdown)\])?((?: \w+=(?:{_VALUE}))*)\s*$")
 _OPTION = re.compile(rf" (\w+)=({_VALUE})")
-_VARIANT = re.compile(r"\s*(?:# variant|<!--) (\d) of (\d)(?: -->)?$")
+_CELL = re.compile(  # a block between fences, or text up to the next block or comment
+    r"(```python|```toml|\+\+\+)(.*)\n((?:(?!```|\+\+\+).*\n)*)(?:```|\+\+\+) *\n"
+    r"|(?:<!-- cell(.*) --> *\n)?((?:(?!```python|```toml|\+\+\+|<!-- cell).*\n)*)"
+)
+_KINDS = {"```python": "code", "```toml": "raw", "+++": "raw", None: "markdown"}
+_VARIANT = re.compile(r"\s*(?:[#%] variant|<!--) (\d) of (\d)(?: -->)?$")
 _TAGS = {"setup", "solution", "demonstration"}
 _OF_A_TEST = {"test", "points", "hidden"}
 
@@ -32,9 +36,9 @@ class Cell:
     Attributes
     ----------
     kind : str
-        "code", "markdown" or "raw".
+        "code", "markdown" or "raw" (settings).
     text : str
-        The content, without the comment signs of a percent script.
+        The content, without the fences around it.
     tags : tuple of str
         "setup" (what tests may use), "solution" (students get prompts in its place) or
         "demonstration" (of a solution; students get nothing).
@@ -73,7 +77,7 @@ class Cell:
 
 def find_sources(names: list[str] | None = None, folder: Path = SOURCES) -> list[Path]:
     """Return the sources, or those whose names begin with one of `names`."""
-    paths = sorted(folder.glob("*.py"))
+    paths = sorted(folder.glob("*.md"))
     for name in names or []:
         if not any(path.stem.startswith(name) for path in paths):
             known = ", ".join(path.stem for path in paths) or "none"
@@ -82,24 +86,26 @@ def find_sources(names: list[str] | None = None, folder: Path = SOURCES) -> list
 
 
 def read_cells(path: Path, term: int = 0) -> list[Cell]:
-    """Return the cells of a percent script, with the variants of the questions that a term has."""
+    """Return the cells of a source, with the variants of the questions that a term has."""
     numbered = lines_of_term(path.read_text(encoding="utf-8"), term)
-    lines = [line for _, line in numbered]
-    starts = [number for number, line in enumerate(lines) if line.startswith("# %%")]
-    if not starts:
-        raise SourceError(f"{path}:1: no cell begins with '# %%'.")
-    for number, line in enumerate(lines[: starts[0]], start=1):
-        if line.strip() and not line.startswith("#"):
-            raise SourceError(f"{path}:{number}: code before the first cell.")
-    ends = [*starts[1:], len(lines)]
-    spans = zip(starts, ends, strict=True)
-    return [_cell(path, lines[start:end], numbered[start][0]) for start, end in spans]
+    text = "".join(f"{line}\n" for _, line in numbered)
+    cells, end = [], 0
+    while rest := text[end:].lstrip("\n"):
+        start = len(text) - len(rest)
+        found, number = _CELL.match(text, start), numbered[text.count("\n", 0, start)][0]
+        if not found or not found[0]:
+            raise SourceError(f"{path}:{number}: not closed: {rest.splitlines()[0]!r}.")
+        options, content = (found[2], found[3]) if found[1] else (found[4], found[5])
+        cells.append(_cell(path, number, _KINDS[found[1]], options or "", content.strip("\n")))
+        end = found.end()
+    return cells or [Cell("markdown", "", (), path, 1)]
 
 
 def lines_of_term(text: str, term: int) -> list[tuple[int, str]]:
     """Return the lines that a term has, each with its number.
 
-    A line that ends in `# variant 1 of 2` or, in text, in `<!-- 1 of 2 -->` is one of some terms.
+    A line that ends in `# variant 1 of 2` or, in text, in `<!-- 1 of 2 -->` is one of some terms;
+    within a formula `% variant 1 of 2` does the same.
     """
     kept: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -111,22 +117,16 @@ def lines_of_term(text: str, term: int) -> list[tuple[int, str]]:
     return kept
 
 
-def _cell(path: Path, lines: list[str], number: int) -> Cell:
-    marker = _MARKER.match(lines[0])
+def _cell(path: Path, number: int, kind: str, given: str, text: str) -> Cell:
     try:
-        given = _OPTION.findall(marker.group(2) if marker else "")
-        options = {key: json.loads(value) for key, value in given}
-    except ValueError:
-        marker = None
-    if marker is None:
-        raise SourceError(f"{path}:{number}: cannot read the cell marker {lines[0]!r}.")
-    kind = marker.group(1) or "code"
-    text = "\n".join(lines[1:]).strip("\n")
-    if kind != "code":
-        text = re.sub(r"^# ?", "", text, flags=re.M)
+        if rest := _OPTION.sub("", given).strip():
+            raise ValueError(rest)
+        options = {key: json.loads(value) for key, value in _OPTION.findall(given)}
+    except ValueError as error:
+        raise SourceError(f"{path}:{number}: cannot read the options {given!r}.") from error
     tags = tuple(options.pop("tags", ()))
     cell = Cell(kind, text, tags, path, number, options)
     if not set(tags) <= _TAGS or (options and (options.keys() != _OF_A_TEST or kind != "code")):
         known = f"tags of {', '.join(sorted(_TAGS))}; a test has {', '.join(sorted(_OF_A_TEST))}"
-        raise cell.fault(f"a cell may have {known}; got {lines[0]!r}.")
+        raise cell.fault(f"a cell may have {known}; got {given.strip()!r}.")
     return cell

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from assignments.source import read_cells
+
 ROOT = Path(__file__).resolve().parents[1]
 # Tools that every package may use; of the house they import each other at most.
 TOOLS = {"argument_checks", "command_line", "documents", "safe_files"}
@@ -30,8 +32,15 @@ PLACE = r"(Theorem|Lemma|Claim|Table|Algorithm|Section|Equation|Appendix) \(?[A-
 
 
 def modules(package):
-    """Return the Python files of a package; the sources of notebooks are none."""
-    return sorted(p for p in (ROOT / package).rglob("*.py") if "sources" not in p.parts)
+    """Return the Python files of a package."""
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def code(path):
+    """Return the code of a module or, in Markdown, of the source of a notebook."""
+    if path.suffix == ".py":
+        return path.read_text()
+    return "\n".join(cell.text for cell in read_cells(path) if cell.kind == "code")
 
 
 def imported(path):
@@ -56,7 +65,7 @@ def test_imports_go_one_way(package):
 
 def dotted_imports(path):
     """Return what a module imports, spelt in full: 'package.module.name'."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(code(path))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -74,7 +83,7 @@ def private_imports(path, package):
 
 @pytest.mark.parametrize("package", [*MAY_IMPORT, "benchmarks"])
 def test_private_rooms_are_entered_by_their_own_package_alone(package):
-    sources = sorted((ROOT / package).rglob("*.py"))  # notebooks too: students see them
+    sources = [*modules(package), *(ROOT / package).glob("sources/*.md")]  # students see them
     assert {str(p): found for p in sources if (found := [*private_imports(p, package)])} == {}
 
 

@@ -4,10 +4,14 @@ import ast
 import importlib.util
 import io
 import json
+import shutil
+import subprocess
+import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 from wrong import assignment
 
 from assignments.assignment import read_assignment
@@ -115,7 +119,7 @@ def test_everything_is_built_and_runs(name, tmp_path, wheel, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")  # as on a server: pictures must be there all the same
     source = assignment(name)
     builder = Builder(tmp_path, wheel, term=5, check=True)
-    steps = {part: made for part, made, _ in builder.build(SOURCES / f"{name}.py")}
+    steps = {part: made for part, made, _ in builder.build(SOURCES / f"{name}.md")}
     assert list(steps) == ["students", "solution", "gradescope", "otter"]
     assert all(path.is_file() for path in steps.values())
     private = tmp_path / "instructor" / name
@@ -187,41 +191,72 @@ def _check_independence(folder):
                 assert not any(alias.name.startswith("assignments") for alias in node.names), path
 
 
-@needs("jupytext")
 @pytest.mark.parametrize("name", NAMES)
-def test_sources_are_read_as_jupytext_reads_them(name):
-    import jupytext
+def test_sources_are_read_as_a_viewer_of_markdown_reads_them(name):
+    text = "\n".join(line for _, line in lines_of_term((SOURCES / f"{name}.md").read_text(), 0))
+    theirs = [t for t in MarkdownIt().parse(text) if t.type == "fence"]  # which knows no variants
+    ours = [cell for cell in read_cells(SOURCES / f"{name}.md") if cell.kind != "markdown"][1:]
+    kinds = {"python": "code", "toml": "raw"}
+    assert [cell.kind for cell in ours] == [kinds[token.info.split()[0]] for token in theirs]
+    assert [cell.text for cell in ours] == [token.content.strip("\n") for token in theirs]
+    assert len(ours) > 40
 
-    text = "\n".join(line for _, line in lines_of_term((SOURCES / f"{name}.py").read_text(), 0))
-    theirs = jupytext.reads(text, fmt="py:percent")["cells"]  # which knows no variants
-    ours = read_cells(SOURCES / f"{name}.py")
-    assert [cell.kind for cell in ours] == [cell["cell_type"] for cell in theirs]
-    assert [cell.text for cell in ours] == [cell["source"].strip("\n") for cell in theirs]
+
+def ruff(command, code, name):
+    """Return what ruff prints about code, as if it stood in a file beside the sources."""
+    scripts = sysconfig.get_path("scripts")
+    found = shutil.which("ruff", path=scripts) or shutil.which("ruff")
+    if found is None:
+        pytest.skip("ruff not installed: pip install -e '.[lint]'")
+    words = [found, command, "--quiet", "--stdin-filename", str(SOURCES / f"{name}.py"), "-"]
+    return subprocess.run(words, input=code, capture_output=True, text=True, check=False).stdout
 
 
-TINY = (Path(__file__).parent / "tiny.py.txt").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("term", range(6))  # variants come in twos and threes
+def test_the_code_of_a_source_is_formatted_and_in_order(name, term):
+    """A line `# %%` names the line of the source from which the code below it was taken."""
+    path = SOURCES / f"{name}.md"
+    cells = {f"# %% {path}:{c.line}": c.text for c in read_cells(path, term) if c.kind == "code"}
+    code = "\n\n".join(f"{mark}\n{text}" for mark, text in cells.items())
+    compile(code, path.name, "exec")
+    formatted = ruff("format", code, name)  # blank lines between cells are nobody's
+    for (mark, text), block in zip(cells.items(), formatted.split("# %% ")[1:], strict=True):
+        assert f"{mark}\n{text}" == f"# %% {block}".strip()
+    assert ruff("check", formatted, name) == ""
+    assert "F401" in ruff("check", f"import secrets\n\n{formatted}", name)  # the test can fail
+
+
+TINY = (Path(__file__).parent / "tiny.md").read_text(encoding="utf-8")
 FAULTS = {  # a change to the tiny source -> the line and the words of the message
-    ("points = 3\n", "points = 4\n"): r"tiny.py:20: q1 is worth 4 points, but .* are 3\.",
-    ("points = 5\n", "points = 7\n"): r"tiny.py:1: the questions have 5 points in all, .* says 7",
-    ('"q2"', '"q1"'): r"tiny.py:\d+: a question needs a name of its own",
-    ("q2 value", "q1 scaling"): r"tiny.py:\d+: a second test is called 'q1 scaling'",
-    ("hidden=true", "hidden=false"): r"tiny.py:\d+: q1 needs a visible and a hidden test",
-    ("TERM, 17", "TERMS, 17"): r"tiny.py:\d+: test 'q1 other data' uses 'TERMS'",
+    ("points = 3\n", "points = 4\n"): r"tiny.md:21: q1 is worth 4 points, but .* are 3\.",
+    ("points = 5\n", "points = 7\n"): r"tiny.md:1: the questions have 5 points in all, .* says 7",
+    ('"q2"', '"q1"'): r"tiny.md:\d+: a question needs a name of its own",
+    ("q2 value", "q1 scaling"): r"tiny.md:\d+: a second test is called 'q1 scaling'",
+    ("hidden=true", "hidden=false"): r"tiny.md:\d+: q1 needs a visible and a hidden test",
+    ("TERM, 17", "TERMS, 17"): r"tiny.md:\d+: test 'q1 other data' uses 'TERMS'",
     ("default_rng(1)", "default_rng(TERM)"): "'q1 scaling' is visible and must not use TERM",
-    ('tags=["solution"]', 'tags=["solutions"]'): r"tiny.py:\d+: a cell may have tags of",
-    (' tags=["solution"]', ""): r"tiny.py:\d+: q1 has no solution that defines a name",
-    ('[markdown] tags=["solution"]', "[markdown]"): r"tiny.py:\d+: open has no solution",
-    ("exponent = -0.5", "exponent = (\n-0.5)"): r"tiny.py:\d+: a solution has functions with",
-    ('# question = "q2"', '# name = "q2"'): r"tiny.py:\d+: a question needs a name of its own",
-    ('# %% test="q2 is', '# %%\nprint(1)\n\n# %% test="q2 is'): "tests outside a question",
-    ('test="q1 scaling" ', ""): r"tiny.py:\d+: a cell may have .* a test has hidden, points, test",
-    ("points=1", "points=one"): r"tiny.py:\d+: cannot read the cell marker",
+    ('tags=["solution"]', 'tags=["solutions"]'): r"tiny.md:\d+: a cell may have tags of",
+    (' tags=["solution"]', ""): r"tiny.md:\d+: q1 has no solution that defines a name",
+    ('cell tags=["solution"]', "cell"): r"tiny.md:\d+: open has no solution",
+    ("exponent = -0.5", "exponent = (\n-0.5)"): r"tiny.md:\d+: a solution has functions with",
+    ('question = "q2"', 'name = "q2"'): r"tiny.md:\d+: a question needs a name of its own",
+    (
+        '```python test="q2 is',
+        '```python\nprint(1)\n```\n\n```python test="q2 is',
+    ): "tests outside a question",
+    ('test="q1 scaling" ', ""): r"tiny.md:\d+: a cell may have .* a test has hidden, points, test",
+    ("points=1", "points=one"): r"tiny.md:\d+: cannot read the options",
     (" hidden=true", ""): "a test has hidden, points, test",
-    ("# title =", "# name ="): "the first cell must be raw and give the title",
+    ("title =", "name ="): "the file must begin with .*, its title and its points",
+    ("norms.mean()\n```", "norms.mean()\n"): r"tiny.md:\d+: not closed: '```python tags=",
+    ("+++\n\n", "\n\n"): r"tiny.md:1: not closed: '\+\+\+'",
+    ("-->", ""): r"tiny.md:\d+: not closed: '<!-- cell tags",
+    ("points=1 ", "points=1, "): r"tiny.md:\d+: cannot read the options",
     (' tags=["setup"]', ""): "the first code cell must have",
     ("assert np.isclose(mean_norm(X)", "np.isclose(mean_norm(X)) == (1"): "bare expression",
-    ("exponent = -0.5", "print(1)"): r"tiny.py:\d+: a solution has functions with docstrings",
-    ("minutes = 10", "ten minutes"): r"tiny.py:\d+: cannot read the settings",
+    ("exponent = -0.5", "print(1)"): r"tiny.md:\d+: a solution has functions with docstrings",
+    ("minutes = 10", "ten minutes"): r"tiny.md:\d+: cannot read the settings",
 }
 
 
@@ -229,7 +264,7 @@ FAULTS = {  # a change to the tiny source -> the line and the words of the messa
 def test_a_malformed_source_is_refused_with_file_and_line(change, tmp_path):
     old, new = change
     assert old in TINY
-    path = tmp_path / "tiny.py"
+    path = tmp_path / "tiny.md"
     path.write_text(TINY.replace(old, new, 1))
     with pytest.raises(SourceError, match=FAULTS[change]):
         read_assignment(path)
@@ -255,9 +290,9 @@ def test_the_instructors_table_is_that_of_the_sources():
 
 
 def test_a_term_has_its_variant_and_lines_keep_their_numbers(tmp_path):
-    path = tmp_path / "tiny.py"
+    path = tmp_path / "tiny.md"
     first, rest = TINY.split("\n", 1)
-    path.write_text(f"{first}\n# # variant 2 of 2\n# # <!-- 1 of 2 -->\n{rest}")
+    path.write_text(f"{first}\n# # variant 2 of 2\n# <!-- 1 of 2 -->\n# % variant 1 of 2\n{rest}")
     for term in (0, 1):
         cells = read_cells(path, term)
         assert cells[1].line == read_cells(path, term + 1)[1].line
@@ -271,6 +306,6 @@ def test_a_term_has_its_variant_and_lines_keep_their_numbers(tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_students_of_a_term_see_their_variant_only(name):
-    copies = [strings(student_notebook(read_assignment(SOURCES / f"{name}.py", t))) for t in (0, 1)]
+    copies = [strings(student_notebook(read_assignment(SOURCES / f"{name}.md", t))) for t in (0, 1)]
     assert copies[0] != copies[1]
     assert not any("of 2 -->" in text or "variant" in text for copy in copies for text in copy)

@@ -33,7 +33,7 @@ PACKAGES = ("leml_theory", "leml_solver", "simulations", "assignments")
 def tiny(tmp_path):
     """Return an assignment whose set-up needs the project's packages."""
     (tmp_path / "sources").mkdir()
-    path = tmp_path / "sources" / "tiny.py"
+    path = tmp_path / "sources" / "tiny.md"
     path.write_text(
         TINY.replace("import numpy as np\n", "import numpy as np\nimport leml_theory\n")
     )
@@ -92,7 +92,7 @@ def test_the_instructors_bundle_stands_alone(tmp_path, wheel):  # noqa: F811
     (tmp_path / "out" / "instructor").mkdir(parents=True)
     with zipfile.ZipFile(builder.bundle()) as archive:
         archive.extractall(tmp_path / "course")
-    assert (tmp_path / "course" / "assignments" / "sources" / "a_promise.py").is_file()
+    assert (tmp_path / "course" / "assignments" / "sources" / "a_promise.md").is_file()
     again = make_wheel(tmp_path / "again", root=tmp_path / "course")
     assert again.read_bytes() == wheel.read_bytes()
 
@@ -207,7 +207,7 @@ def graded_inside(root, notebook, prefix=()):
 @pytest.mark.parametrize("part", ["gradescope", "otter"])
 def test_a_bundle_works_in_a_bare_root_file_system(part, bare_root, tmp_path, wheel):  # noqa: F811
     """Ten minutes each: the zip, a package index, and no index any more after the set-up."""
-    path = SOURCES / "a_promise.py"
+    path = SOURCES / "a_promise.md"
     ((_, archive, _),) = Builder(tmp_path, wheel).build(path, (part,))
     install(bare_root, archive)
     source = read_assignment(path)

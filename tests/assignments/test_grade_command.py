@@ -18,7 +18,7 @@ from assignments.grading.runner import grade
 from assignments.notebooks import solution_notebook, student_notebook, write
 from assignments.source import find_sources
 
-TINY = (Path(__file__).parent / "tiny.py.txt").read_text(encoding="utf-8")
+TINY = (Path(__file__).parent / "tiny.md").read_text(encoding="utf-8")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def tiny(tmp_path):
     folder = tmp_path / "sources"
     folder.mkdir()
-    (folder / "tiny.py").write_text(TINY)
-    return read_assignment(folder / "tiny.py")
+    (folder / "tiny.md").write_text(TINY)
+    return read_assignment(folder / "tiny.md")
 
 
 @pytest.fixture
@@ -255,8 +255,8 @@ def test_the_autograder_says_how_it_is_called(tiny, tmp_path):
 
 
 def test_messages_of_hidden_tests_can_be_withheld(tmp_path):
-    path = tmp_path / "tiny.py"
-    path.write_text(TINY.replace("# points = 5\n", "# points = 5\n# show_hidden = false\n"))
+    path = tmp_path / "tiny.md"
+    path.write_text(TINY.replace("points = 5\n", "points = 5\nshow_hidden = false\n"))
     assignment = read_assignment(path)
     write(tmp_path / "s.ipynb", student_notebook(assignment))
     specification = assignment.specification()

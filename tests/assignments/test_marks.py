@@ -19,14 +19,14 @@ MANUAL = {"tiny": {"open": 0.0, "w1": 4.0, "w2": 2.5}}
 
 @pytest.fixture
 def course(tmp_path, monkeypatch):
-    for folder, name, text in (("sources", "tiny.py", TINY), ("written", "tiny.toml", TOML)):
+    for folder, name, text in (("sources", "tiny.md", TINY), ("written", "tiny.toml", TOML)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text(text)
     own = tmp_path / "sources"
     for module in (command, marks):
         monkeypatch.setattr(module, "find_sources", lambda names=None: find_sources(names, own))
     monkeypatch.setattr(command, "fence_gaps", list)
-    return read_assignment(own / "tiny.py")
+    return read_assignment(own / "tiny.md")
 
 
 @pytest.fixture

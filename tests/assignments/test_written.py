@@ -145,4 +145,4 @@ def test_the_example_of_rank_one(a, b, mu):
 
 
 def test_files_are_named_like_their_assignments():
-    assert all((SOURCES / f"{path.stem}.py").is_file() for path in Path(FOLDER).glob("*.toml"))
+    assert all((SOURCES / f"{path.stem}.md").is_file() for path in Path(FOLDER).glob("*.toml"))

@@ -32,10 +32,10 @@ rubric = [{points = 2.5, criterion = "says why"}]
 
 @pytest.fixture
 def source(tmp_path):
-    for folder, name, text in (("sources", "tiny.py", TINY), ("written", "tiny.toml", TOML)):
+    for folder, name, text in (("sources", "tiny.md", TINY), ("written", "tiny.toml", TOML)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text(text)
-    return read_assignment(tmp_path / "sources" / "tiny.py")
+    return read_assignment(tmp_path / "sources" / "tiny.md")
 
 
 def texts(notebook):

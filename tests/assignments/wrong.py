@@ -39,7 +39,7 @@ class Wrong:
 
 def assignment(name: str) -> Assignment:
     """Return an assignment by name."""
-    return read_assignment(SOURCES / f"{name}.py")
+    return read_assignment(SOURCES / f"{name}.md")
 
 
 def handed_in(source: Assignment, answers: dict[str, str]) -> dict:
