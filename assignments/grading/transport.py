@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import struct
 from dataclasses import asdict
 from typing import Any
@@ -22,6 +23,8 @@ __all__ = ["LARGEST_FRAME", "decode", "encode", "frame_length", "pack", "unpack"
 LARGEST_FRAME = 64 * 2**20  # bytes; the largest answer asked for in the course has about 1e5
 _DEEPEST = 40
 _MOST = 250_000  # values outside arrays; a reply of 24 MB of empty lists would fill 760 MB
+_MOST_ARRAYS = 20_000  # numbers of numpy's own types count as arrays
+_MOST_KEYS = 1000  # of a dict or a set: keys can be chosen so that each is compared with all others
 _KINDS = "biufcSU"  # dtypes that are numbers, truth values or text
 _HEADER = struct.Struct(">QI")  # bytes after the header, bytes of JSON
 
@@ -51,8 +54,11 @@ class _Encoder:
             return {"complex": [value.real, value.imag]}
         if isinstance(value, list | tuple | set | frozenset):
             kind = next(k for k in (list, tuple, set, frozenset) if isinstance(value, k))
+            if kind in (set, frozenset):
+                _check_keys(value)
             return {kind.__name__: [self.encode(item, depth) for item in self._few(value)]}
         if isinstance(value, dict):
+            _check_keys(value)
             pairs = [list(pair) for pair in self._few(value.items())]
             return {"dict": [[self.encode(item, depth) for item in pair] for pair in pairs]}
         if isinstance(value, AxesDescription) or _is_axes(value):
@@ -65,6 +71,10 @@ class _Encoder:
             raise TypeError(f"returned an array of type {array.dtype}; numbers are needed")
         self._grow(array.nbytes)
         self.arrays.append(array)
+        if len(self.arrays) > _MOST_ARRAYS:
+            raise ValueError(
+                f"returned more than {_MOST_ARRAYS:,} arrays or numpy scalars; use one"
+            )
         return {"scalar" if isinstance(value, np.generic) else "array": len(self.arrays) - 1}
 
     def _counted(self, value: Any) -> Any:
@@ -85,6 +95,11 @@ class _Encoder:
             raise ValueError(
                 f"returned {megabytes:,.0f} MB, more than the {LARGEST_FRAME >> 20} MB read back"
             )
+
+
+def _check_keys(value: Any) -> None:
+    if len(value) > _MOST_KEYS:
+        raise ValueError(f"returned {_kind(value)} of more than {_MOST_KEYS:,} keys; use an array")
 
 
 def encode(value: Any) -> tuple[Any, list[NDArray[Any]]]:
@@ -133,6 +148,8 @@ def decode(tree: Any, arrays: list[NDArray[Any]]) -> Any:
         return array[()] if kind == "scalar" else array
     if kind == "complex":
         return complex(*content)
+    if kind in ("dict", "set", "frozenset"):
+        _check_keys(content)
     if kind == "dict":
         return {decode(key, arrays): decode(item, arrays) for key, item in content}
     if kind == "axes":
@@ -179,5 +196,18 @@ def unpack(frame: bytes | bytearray) -> tuple[Any, list[NDArray[Any]]]:
     message = json.loads(text)
     blobs, arrays = io.BytesIO(bytes(body[text_length:])), []
     while blobs.tell() < len(body) - text_length:
+        _check_array(blobs, len(body) - text_length)
         arrays.append(np.lib.format.read_array(blobs, allow_pickle=False))
+        if len(arrays) > _MOST_ARRAYS:
+            raise ValueError("a reply of too many arrays")
     return message, arrays
+
+
+def _check_array(blobs: io.BytesIO, end: int) -> None:
+    """Refuse an array that claims more than the frame holds, before room is made for it."""
+    start = blobs.tell()
+    np.lib.format.read_magic(blobs)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(blobs)
+    if dtype.kind not in _KINDS or math.prod(shape) * max(dtype.itemsize, 1) > end - blobs.tell():
+        raise ValueError("an array that is not all there")
+    blobs.seek(start)
