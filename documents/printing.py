@@ -25,7 +25,8 @@ p, ul, ol { margin: .35em 0; }
 li { margin: .15em 0; }
 table { border-collapse: collapse; margin: .6em 0; }
 th, td { border: 1px solid #bbb; padding: .1em .6em; text-align: left; }
-img { max-width: 100%; }
+img { max-width: 80%; display: block; margin: auto; }
+pre, img, table { break-inside: avoid; }
 pre { white-space: pre-wrap; }
 """
 

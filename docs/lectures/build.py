@@ -38,6 +38,7 @@ TITLES = {
     "lecture_3": "Exact minimisers, certificates, LEML, and predictions of the risk",
 }
 LOOKS = {"trace": "o-", "frobenius": "s--"}
+NAMES = {"trace": "trace ball", "frobenius": "Frobenius ball"}
 
 
 def _axes(**labels: str) -> Axes:
@@ -64,7 +65,7 @@ def averages_against_n(draws: int = 200) -> Axes:
                 math.sqrt(n) * one[ball].value for n, one in zip(n_values, found, strict=True)
             ]
             ax.plot(
-                n_values, values, look, color=shade, mfc="white", label=f"{ball} ball, {name} x"
+                n_values, values, look, color=shade, mfc="white", label=f"{NAMES[ball]}, {name} x"
             )
     ax.axhline(1, color="#7a3b69", label="Theorem 3, both balls")
     ax.set(ylim=(0, 1.1), title="d = L = 64: one bound, two worlds")
@@ -145,14 +146,14 @@ def prediction(trials: int = 8, sizes: tuple[int, ...] = (1024, 2048, 4096, 8192
         for ball, values in found.items():
             values.append(promised[ball].excess)
     for ball, look in LOOKS.items():
-        ax.plot(sizes, found[ball], look[1:], color="black", label=f"{ball} ball, predicted")
+        ax.plot(sizes, found[ball], look[1:], color="black", label=f"{NAMES[ball]}, predicted")
         values = np.array([_excess(n, ball, trials) for n in sizes])
         bars = 2 * values.std(axis=1, ddof=1) / math.sqrt(trials)
         style = {
             "fmt": look[0],
             "color": "black",
             "mfc": "white",
-            "label": f"{ball} ball, measured",
+            "label": f"{NAMES[ball]}, measured",
         }
         ax.errorbar(sizes, values.mean(axis=1), bars, **style)
     ax.set_xticks(sizes, [str(n) for n in sizes])
