@@ -161,10 +161,6 @@ def _check_solution(cell: Cell) -> None:
 
 
 def _check_test(cell: Cell, test: Test, known: set[str]) -> None:
-    try:
-        tree = ast.parse(test.code)
-    except SyntaxError as error:
-        raise cell.fault(f"test {test.name!r} is not Python: {error.msg}.") from error
     unknown = sorted(names_used(test.code) - known - names_bound(test.code, inside=True))
     if unknown:
         raise cell.fault(
@@ -173,8 +169,16 @@ def _check_test(cell: Cell, test: Test, known: set[str]) -> None:
         )
     if not test.hidden and "TERM" in names_used(test.code):
         raise cell.fault(f"test {test.name!r} is visible and must not use TERM.")
-    if any(isinstance(node, ast.Expr) and not _is_call(node) for node in tree.body):
+    if any(isinstance(node, ast.Expr) and not _is_call(node) for node in ast.parse(test.code).body):
         raise cell.fault(f"test {test.name!r} has a bare expression; assign it or assert it.")
+
+
+def _check_syntax(cell: Cell) -> None:
+    try:
+        ast.parse(cell.text)
+    except SyntaxError as error:
+        line = cell.text.splitlines()[(error.lineno or 1) - 1]
+        raise cell.fault(f"not Python ({error.msg}): {line.strip()!r}.") from error
 
 
 def _is_call(node: ast.Expr) -> bool:
@@ -241,6 +245,8 @@ class _Reader:
         if cell.kind == "raw":
             self._begin_question(cell)
             return
+        if cell.kind == "code":
+            _check_syntax(cell)
         last = self.blocks[-1] if self.blocks else Block("text", "")
         if cell.role == "text" and last.role != "text" and last.question == self._question:
             self._question = ""

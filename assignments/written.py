@@ -19,6 +19,7 @@ _NEEDED: dict[str, type | tuple[type, ...]] = {
     "id": str,
     "title": str,
     "points": (int, float),
+    "minutes": int,
     "text": str,
     "model_answer": str,
 }
@@ -41,10 +42,10 @@ class WrittenQuestion:
     model_answer : str
     rubric : tuple of (float, str)
         Points and what they are given for; they add up to `points`.
+    minutes : int
+        How long it takes.
     wrong_turns : tuple of str
         What students often write instead.
-    minutes : int
-        How long it takes; 0 when that is not said.
     """
 
     id: str
@@ -53,13 +54,14 @@ class WrittenQuestion:
     text: str
     model_answer: str
     rubric: tuple[tuple[float, str], ...]
+    minutes: int
     wrong_turns: tuple[str, ...] = ()
-    minutes: int = 0
 
     @property
     def prompt(self) -> str:
         """The question as students read it."""
-        return f"**Question {self.id}: {self.title} ({self.points:g} points).**\n\n{self.text}"
+        worth = f"{self.points:g} points, {self.minutes} minutes"
+        return f"**Question {self.id}: {self.title} ({worth}).**\n\n{self.text}"
 
     @property
     def guide(self) -> str:
@@ -103,6 +105,4 @@ def _question(path: Path, entry: dict[str, Any]) -> WrittenQuestion:
         )
     taken = {key: entry[key] for key in _NEEDED}
     turns = tuple(map(str, entry.get("wrong_turns", ())))
-    return WrittenQuestion(
-        **taken, rubric=rubric, wrong_turns=turns, minutes=entry.get("minutes", 0)
-    )
+    return WrittenQuestion(**taken, rubric=rubric, wrong_turns=turns)

@@ -35,7 +35,7 @@ def test_points_and_rubrics_add_up(name):
     assert [q["id"] for q in found] == [f"w{k}" for k in range(1, len(found) + 1)]
     assert 2 <= len(found) <= 3
     assert sum(q["points"] for q in found) == 20
-    keys = {"id", "title", "points", "text", "model_answer", "rubric", "wrong_turns"}
+    keys = {"id", "title", "points", "minutes", "text", "model_answer", "rubric", "wrong_turns"}
     for q in found:
         assert set(q) == keys
         assert sum(entry["points"] for entry in q["rubric"]) == q["points"]

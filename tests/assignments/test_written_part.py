@@ -15,6 +15,7 @@ TOML = """
 id = "w1"
 title = "A sum"
 points = 4
+minutes = 30
 text = "Show that $1 + 1 = 2$."
 model_answer = "By counting, twice over."
 rubric = [{points = 3, criterion = "counts"}, {points = 1, criterion = "says so"}]
@@ -24,6 +25,7 @@ wrong_turns = ["counts to three"]
 id = "w2"
 title = "A product"
 points = 2.5
+minutes = 20
 text = "Show that $1 \\\\cdot 1 = 1$."
 model_answer = "One is neutral."
 rubric = [{points = 2.5, criterion = "says why"}]
@@ -46,7 +48,9 @@ def test_students_get_questions_and_the_solution_gets_answers(source):
     assert source.manual == {"open": 0, "w1": 4, "w2": 2.5}
     assert source.specification().points == 5  # what is graded automatically stays apart
     student, solution = student_notebook(source), solution_notebook(source)
-    assert "**Question w1: A sum (4 points).**\n\nShow that $1 + 1 = 2$." in texts(student)
+    assert "**Question w1: A sum (4 points, 30 minutes).**\n\nShow that $1 + 1 = 2$." in texts(
+        student
+    )
     for secret in ("By counting", "counts to three", "says so"):
         assert secret in texts(solution)
         assert secret in texts(otter_notebook(source, 0))
