@@ -18,6 +18,7 @@ _SECONDS = 120
 _STYLE = """
 @page { size: A4; margin: 18mm 20mm; }
 body { font: 9.5pt/1.35 "DejaVu Serif", Georgia, serif; color: #111; }
+@media screen { body { max-width: 52em; margin: 1em auto; padding: 0 1em; } }
 h1 { font-size: 15pt; margin: 0 0 .5em; }
 h2 { font-size: 13pt; margin: 1.4em 0 .5em; border-bottom: 1px solid #999; break-after: avoid; }
 h3 { font-size: 10.5pt; margin: 1.2em 0 .3em; break-after: avoid; }

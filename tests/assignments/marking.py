@@ -37,7 +37,7 @@ from mutants import _replacements, _Site, _sites, _text  # noqa: E402
 
 from assignments.assignment import Assignment, read_assignment  # noqa: E402
 from assignments.grading.specification import Question, Specification, Test  # noqa: E402
-from assignments.source import find_sources  # noqa: E402
+from assignments.source import find_sources, lines_of_term  # noqa: E402
 
 TERMS = tuple(range(2027, 2037))
 SEED = 2014
@@ -340,11 +340,16 @@ def _try_rewrites(
 ) -> Iterator[str]:
     for number, rewrite in enumerate(REWRITES[f"{letter}:{name}"]):
         tried = [terms[number % len(terms)]] if share else terms
-        code = {term: reference(letter, name, term) + "\n\n" + rewrite for term in tried}
+        code = {t: reference(letter, name, t) + "\n\n" + of_term(rewrite, t) for t in tried}
         failed = {t: found for t in tried if (found := lost(letter, name, code[t], t, stop=False))}
         tally.rewrites, tally.accepted = tally.rewrites + 1, tally.accepted + (not failed)
         if failed:
             yield f"REFUSED rewrite {number} of {letter}:{name}: {failed}"
+
+
+def of_term(code: str, term: int) -> str:
+    """Return code with the variants of a term."""
+    return "\n".join(line for _, line in lines_of_term(code, term))
 
 
 def main() -> int:

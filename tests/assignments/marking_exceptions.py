@@ -146,8 +146,8 @@ EQUIVALENT: dict[tuple[str, str, str, str], str] = {
     (
         "c:q3",
         "paired_excess",
-        "balls = [kind(kind(1.0).norm(world.labels.Z)) for kind in (TraceBall, FrobeniusBall)]",
-        "balls = [kind(kind(2.0).norm(world.labels.Z)) for kind in (TraceBall, FrobeniusBall)]",
+        "balls = [kind(kind(1.0).norm(world.labels.Z)) for kind in kinds]",
+        "balls = [kind(kind(2.0).norm(world.labels.Z)) for kind in kinds]",
     ): "the radius of a ball does not enter its norm",
     (
         "c:q4",
@@ -279,13 +279,16 @@ def ball_supremum(V, ball, radius):
         """
 def conditional_averages(X, labels, n_labels, draws, rng):
     n, d = X.shape
+    r = 1  # variant 1 of 3
+    r = 2  # variant 2 of 3
+    r = 0.5  # variant 3 of 3
     found = {"trace": [], "frobenius": []}
     for _ in range(draws):
         V = np.zeros((d, n_labels))
         for x, label, sign in zip(X, labels, 2 * rng.integers(0, 2, size=n) - 1):
             V[:, label] += sign * x
-        found["trace"].append(np.linalg.svd(V, compute_uv=False)[0] / n)
-        found["frobenius"].append(np.sqrt(np.sum(V**2)) / n)
+        found["trace"].append(r * np.linalg.svd(V, compute_uv=False)[0] / n)
+        found["frobenius"].append(r * np.sqrt(np.sum(V**2)) / n)
     return {
         key: (sum(values) / draws, np.sqrt(np.var(values, ddof=1) / draws))
         for key, values in found.items()
@@ -296,7 +299,9 @@ def conditional_averages(X, labels, n_labels, draws, rng):
     n = len(X)
     signs = np.where(rng.random((draws, n)) < 0.5, -1.0, 1.0)
     seen = np.eye(n_labels)[labels]
-    stack = np.einsum("ki,id,il->kdl", signs, X, seen) / n
+    stack = np.einsum("ki,id,il->kdl", signs, X, seen) / n  # variant 1 of 3
+    stack = np.einsum("ki,id,il->kdl", signs, 2 * X, seen) / n  # variant 2 of 3
+    stack = np.einsum("ki,id,il->kdl", signs, X, seen) / (2 * n)  # variant 3 of 3
     norms = {
         "trace": np.linalg.norm(stack, 2, axis=(1, 2)),
         "frobenius": np.linalg.norm(stack, axis=(1, 2)),
@@ -354,6 +359,7 @@ def limit_share(n_labels):
 """,
         """
 def labels_needed(share):
+    share = 1 - share  # variant 2 of 2
     high = 1
     while limit_share(high) < share:
         high *= 2
@@ -493,7 +499,8 @@ def local_slopes(x, values, errors):
         step = math.log(x[i + 1] / x[i])
         slopes.append(math.log(values[i + 1] / values[i]) / step)
         spread.append(math.hypot(errors[i] / values[i], errors[i + 1] / values[i + 1]) / step)
-    return slopes, spread
+    return slopes, spread  # variant 1 of 2
+    return slopes, [2 * error for error in spread]  # variant 2 of 2
 """,
         """
 def half_slope(x, values):
@@ -610,7 +617,9 @@ def frank_wolfe_step(X, Y, Z, radius):
     move = -radius * np.outer(u[:, 0], vt[0]) - Z
     gap = -np.vdot(G, move)
     bend = np.sum((X @ move)[seen] ** 2)
-    return Z + np.clip(gap / bend, 0, 1) * move if bend > 0 else Z, gap
+    size = 1  # variant 1 of 2
+    size = seen.sum()  # variant 2 of 2
+    return Z + np.clip(gap / bend, 0, 1) * move if bend > 0 else Z, gap / size
 """,
     ],
     "c:q3": [
@@ -621,7 +630,8 @@ def paired_excess(world, n, trials, rng):
     for trial in range(trials):
         problem = problem_of(world.sample(n, rng))
         for name, kind in kinds.items():
-            ball = kind(kind(1.0).norm(world.labels.Z))
+            ball = kind(kind(1.0).norm(world.labels.Z))  # variant 1 of 2
+            ball = kind(kind(1.0).norm(1.1 * world.labels.Z))  # variant 2 of 2
             risk = population_risk(world, Squared(), minimise(problem, ball, tol=1e-9).Z).value
             found[name][trial] = risk - minimum_risk(world, Squared(), ball).upper
     differences = found["frobenius"] - found["trace"]
