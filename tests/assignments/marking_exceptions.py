@@ -150,6 +150,12 @@ EQUIVALENT: dict[tuple[str, str, str, str], str] = {
         "balls = [kind(kind(2.0).norm(world.labels.Z)) for kind in kinds]",
     ): "the radius of a ball does not enter its norm",
     (
+        "c:q3",
+        "paired_excess",
+        "balls = [kind(1.1 * kind(1.0).norm(world.labels.Z)) for kind in kinds]",
+        "balls = [kind(1.1 * kind(2.0).norm(world.labels.Z)) for kind in kinds]",
+    ): "the radius of a ball does not enter its norm",
+    (
         "c:q4",
         "fit_with_intercept",
         "Z = low_rank_least_squares(X - x_mean, Y - y_mean, rank)",
@@ -690,6 +696,7 @@ def gradients(name, X, Y, W, H, penalty):
         rows = ~np.isnan(Y[:, l])
         first = table_1(name, Y[rows, l], X[rows] @ W @ H[l])[1]
         G[:, l] = X[rows].T @ first
+    penalty = 2 * penalty  # variant 2 of 2
     return penalty * W + G @ H, penalty * H + G.T @ W
 """,
     ],

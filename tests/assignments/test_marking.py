@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from marking import TERMS, every, reference, slips
+from marking import TERMS, every, lost, reference, slips
 from marking_exceptions import EQUIVALENT, REWRITES
 
 CAMPAIGN = str(Path(__file__).with_name("marking.py"))
@@ -68,3 +68,17 @@ def test_the_answer_of_last_term_does_not_do(letter, name):
 
     for term in TERMS[:3]:
         assert lost(letter, name, reference(letter, name, term + 1), term)
+
+
+VARIED = [(x, q) for x, q in QUESTIONS if len({reference(x, q, t) for t in range(6)}) > 1]
+
+
+def test_half_of_the_questions_vary_with_the_term():
+    assert len(VARIED) >= len(QUESTIONS) / 2
+
+
+@pytest.mark.parametrize(("letter", "name"), VARIED)
+def test_the_answer_to_another_variant_loses_points(letter, name):
+    """Terms 6 and 7 differ in what comes in twos and in threes."""
+    assert lost(letter, name, reference(letter, name, 7), 7, stop=True) == {}
+    assert lost(letter, name, reference(letter, name, 6), 7, stop=True)
