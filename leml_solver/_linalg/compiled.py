@@ -211,15 +211,6 @@ def multiply(
                     out[i, first + c] += scratch[c]
 
 
-@_compiled
-def pack(B: Any, first: Any, panel: Any, rows: Any) -> None:
-    """Copy the columns of B from `first` on into the panel."""
-    width = min(panel.shape[1], B.shape[1] - first)
-    for i in range(rows[0], rows[1]):
-        for c in range(width):
-            panel[i, c] = B[i, first + c]
-
-
 @numba.njit(cache=True)
 def tile_pointers(indptr: Any, indices: Any, tile: Any, n_tiles: Any) -> Any:
     """Return where each row begins in each tile, (n_tiles, r + 1); tiles follow one another."""

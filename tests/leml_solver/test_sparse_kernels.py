@@ -52,7 +52,7 @@ def test_sparse_products_agree_with_numpy(dtype, k):
 
 
 def test_tiles_of_several_kinds_give_the_same_product():
-    # More than 2^16 columns are cut into tiles with 16-bit indices; more than 1024 rows as well.
+    # More than 2^16 columns are cut into tiles with 16-bit indices; more than 2^14 rows as well.
     X = _matrix(3000, 70_000, 1e-3, np.float64)
     rng = np.random.default_rng(0)
     W, A = rng.standard_normal((70_000, 5)), rng.standard_normal((3000, 5))
@@ -61,7 +61,8 @@ def test_tiles_of_several_kinds_give_the_same_product():
     assert tiles.index.dtype == transposed.index.dtype == np.uint16
     _close(tiles.times(W), X @ W, np.float64, 200)
     _close(transposed.times(A), X.T @ A, np.float64, 200)
-    dense_columns = _matrix(3000, 50, 0.5, np.float64)
+    dense_columns = _matrix(40_000, 50, 0.05, np.float64)
+    A = rng.standard_normal((40_000, 5))
     transposed = Tiles.of_transpose(dense_columns)
     assert transposed.pointers.shape[0] == 3
     _close(transposed.times(A), dense_columns.T @ A, np.float64, 3000)
