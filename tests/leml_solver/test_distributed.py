@@ -42,6 +42,14 @@ def same(one, two):
     )
 
 
+def test_arrays_that_arrive_at_odd_addresses_are_moved():
+    odd = np.frombuffer(bytearray(33), np.uint8)[1:].view(np.float64)
+    work = lambda block, sent, mean: (sent.array, mean)  # noqa: E731
+    found = cluster._share(work, None, [0, None], odd, odd)
+    assert not odd.flags.aligned
+    assert all(array.flags.aligned and np.array_equal(array, odd) for array in found)
+
+
 @pytest.mark.parametrize(("loss", "hidden"), [("squared", 0.0), ("logistic", 0.3)])
 def test_a_cluster_gives_the_bits_of_one_process(client, loss, hidden, tmp_path):
     X, Y, missing = data(hidden=hidden)
