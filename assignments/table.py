@@ -21,8 +21,8 @@ def _rows(assignment: Assignment) -> list[str]:
     specification = assignment.specification()
     graded = {question.name: question for question in specification.questions}
     minutes = sum(settings.get("minutes", 0) for settings in assignment.questions.values())
-    worth = specification.points + sum(assignment.manual.values())
-    rows = [f"| **{assignment.title}** | **{worth:g}** | | **{minutes}** | |"]
+    whole = specification.points + sum(assignment.manual.values())
+    rows = [f"| **{assignment.title}** | **{whole:g}** | | **{minutes}** | |"]
     for name, settings in assignment.questions.items():
         letter = assignment.name.partition("_")[0]
         worth = f"{settings['points']:g} " if settings.get("points") else ""
