@@ -165,13 +165,14 @@ class ClusterPasses:
     def _insist(self, run: Any, arguments: tuple[Any, ...]) -> Any:
         """Return what `run` returns; begin again where workers have died."""
         from distributed import KilledWorker
-        from distributed.comm.core import CommClosedError
 
         error: Exception | None = None
         for _ in range(_ATTEMPTS):
             try:
                 return run()
-            except (CancelledError, KilledWorker, CommClosedError, TimeoutError) as lost:
+            except (CancelledError, KilledWorker, OSError) as lost:
+                if getattr(lost, "errno", None) is not None:  # of a file, not of a connection
+                    raise
                 error = lost
                 self._recover(arguments)
         raise ClusterError(
