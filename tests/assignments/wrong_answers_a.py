@@ -188,7 +188,7 @@ def ball_supremum(V, ball, radius):
 """
         ),
         keeps=0.5,
-        says="the factor in n",
+        says="the factors r and n",
     ),
     Wrong(
         "q2",
