@@ -2,6 +2,8 @@
 # Runs once, when the image is built. Finds or installs Python 3.11 or newer, then installs what requirements.txt names
 # beside it. Any step that fails ends it with a message and a status that is not 0.
 set -euo pipefail
+# otter listens at localhost, which a bare root file system does not know
+getent ahosts localhost >/dev/null 2>&1 || { [ -w /etc ] && echo "127.0.0.1 localhost" >>/etc/hosts; } || true
 cd "$(dirname "$0")"
 wanted=(python3.11 python3.12 python3.13 python3.14 python3)
 
