@@ -15,6 +15,7 @@ from typing import TypeVar
 __all__ = [
     "add_jobs",
     "add_seed",
+    "counted",
     "numbers",
     "page_parser",
     "painted",
@@ -151,6 +152,11 @@ def painted(text: str, colour: str) -> str:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: '1 cell', '2 cells'."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def words(text: str) -> list[str]:

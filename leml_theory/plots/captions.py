@@ -53,4 +53,5 @@ def caption(axes: Iterable[Axes]) -> str:
     texts = " ".join(line.label for one in drawn for line in one.lines)
     texts += " ".join(ax.get_title(loc="left") for ax in axes).replace("\n", " ")
     words = [text for word, text in _WORDS.items() if word.lower() in texts.lower()]
-    return " ".join([*(text for mark, text in SENTENCES.items() if mark in marks), *words])
+    said = " ".join([*(text for mark, text in SENTENCES.items() if mark in marks), *words])
+    return said if "slope" in texts else said.replace(" (so are the ± of slopes)", "")
