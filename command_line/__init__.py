@@ -154,9 +154,9 @@ def painted(text: str, colour: str) -> str:
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, several: str = "") -> str:
     """Return a number of things in words: '1 cell', '2 cells'."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def words(text: str) -> list[str]:
