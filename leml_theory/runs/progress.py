@@ -48,7 +48,8 @@ def _lines(total: int, pending: int) -> Advance:
             following = finished + pending / 10
             left = pending - finished
             seconds = (time.monotonic() - start) * left / max(1, finished)
-            rest = f", about {seconds:.0f} s left" if left else ""
+            early = 10 * finished < pending  # workers have hardly started: no rate to go by
+            rest = f", about {seconds:.0f} s left" if left and not early else ""
             print(f"{total - left} of {counted(total, 'cell')}{rest}", file=sys.stderr)
             sys.stderr.flush()
 
