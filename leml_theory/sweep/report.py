@@ -98,7 +98,7 @@ def slope_table(summary: Summary) -> list[str]:
         return []
     first, *others = text_lines(slope_frame(summary.slopes))
     verdicts = [row.verdict for row in summary.slopes]
-    return [first, *map(_painted, others, verdicts)]
+    return [first, *map(_painted, others, verdicts), *others[len(verdicts) :]]
 
 
 def _painted(line: str, verdict: str) -> str:
