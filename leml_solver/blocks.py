@@ -14,7 +14,6 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +203,7 @@ def write_blocks(
     dtype : str
         "float32" or "float64", in which X is stored.
     nonzeros : int
-        A block ends with the data set in which X reaches this many nonzeros; larger ones are cut.
+        A block ends with the row in which X reaches this many nonzeros.
 
     Returns
     -------
@@ -304,13 +303,16 @@ def _checksum(array: NDArray[Any]) -> int:
 
 
 def cut_rows(datasets: Iterable[Dataset], nonzeros: int) -> Iterator[Dataset]:
-    """Join small data sets and cut large ones into blocks of about so many nonzeros."""
+    """Join and cut data sets into blocks that end with the row that reaches so many nonzeros."""
     waiting: list[Dataset] = []
     size = 0
     for data in datasets:
-        for part in _pieces(data, nonzeros):
-            waiting.append(part)
-            size += part.X.nnz
+        ends, start, n = data.X.indptr, 0, data.X.shape[0]
+        while start < n:
+            stop = min(max(int(np.searchsorted(ends, ends[start] + nonzeros - size)), start + 1), n)
+            waiting.append(data.rows(np.arange(start, stop)) if stop - start < n else data)
+            size += int(ends[stop] - ends[start])
+            start = stop
             if size >= nonzeros:
                 yield joined(waiting)
                 waiting, size = [], 0
@@ -339,20 +341,6 @@ def sampled(blocks: BlockFolder | Sequence[Dataset], most: int = 500) -> Dataset
         size = min(data.X.shape[0], -(-most // count))
         found.append(data.rows(np.sort(rng.choice(data.X.shape[0], size, replace=False))))
     return joined(found)
-
-
-def _pieces(data: Dataset, nonzeros: int) -> Iterator[Dataset]:
-    """Yield the rows of a data set, no more than a block at a time."""
-    count = -(-int(data.X.nnz) // nonzeros)
-    if count <= 1:
-        if data.X.shape[0]:
-            yield data
-        return
-    targets = np.arange(1, count) * (data.X.nnz / count)
-    ends = [0, *np.searchsorted(data.X.indptr, targets).tolist(), data.X.shape[0]]
-    for start, stop in pairwise(ends):
-        if start < stop:
-            yield data.rows(np.arange(start, stop))
 
 
 def joined(parts: list[Dataset]) -> Dataset:

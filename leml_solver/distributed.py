@@ -32,7 +32,7 @@ from leml_solver._blocked.block import Block, Sent, Sums
 from leml_solver._blocked.fit import BlockedFit
 from leml_solver._blocked.passes import Work, run_alone
 from leml_solver._factored.fit import AlternatingOptions, FactorResult
-from leml_solver._linalg.threads import one_blas_thread
+from leml_solver._linalg.threads import available_threads, one_blas_thread
 from leml_solver.blocks import FolderSource, MemorySource, Pairs, as_source, block_topk
 from leml_solver.losses import Loss
 
@@ -111,6 +111,7 @@ def _best_labels(block: Block, model: FactorResult, k: int) -> Sums:
 def connected(address: str) -> Iterator[Client]:
     """Connect to a scheduler, or start one with N worker processes of one thread: ``local:N``."""
     try:
+        import dask.config
         from distributed import Client, LocalCluster
     except ImportError:
         raise ClusterError(_NO_DASK) from None
@@ -126,7 +127,12 @@ def connected(address: str) -> Iterator[Client]:
     options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
     start: Any = LocalCluster
     connect: Any = Client
-    with start(n_workers=number, **options) as cluster, connect(cluster) as client:
+    available_threads()  # read now: those who watch the workers set OMP_NUM_THREADS to 1 here
+    with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),
+        start(n_workers=number, **options) as cluster,
+        connect(cluster) as client,
+    ):
         yield client
 
 
@@ -149,7 +155,7 @@ class ClusterPasses:
         total: Sums = self._insist(
             lambda: self._tree(self._leaves(work, arguments)).result(), arguments
         )
-        return total
+        return tuple(_aligned(array) for array in total)
 
     def each(self, work: Work, *arguments: Any) -> Iterator[Any]:
         """Yield work(block, *arguments) of one block after the other."""
@@ -159,13 +165,14 @@ class ClusterPasses:
     def _insist(self, run: Any, arguments: tuple[Any, ...]) -> Any:
         """Return what `run` returns; begin again where workers have died."""
         from distributed import KilledWorker
-        from distributed.comm.core import CommClosedError
 
         error: Exception | None = None
         for _ in range(_ATTEMPTS):
             try:
                 return run()
-            except (CancelledError, KilledWorker, CommClosedError, TimeoutError) as lost:
+            except (CancelledError, KilledWorker, OSError) as lost:
+                if getattr(lost, "errno", None) is not None:  # of a file, not of a connection
+                    raise
                 error = lost
                 self._recover(arguments)
         raise ClusterError(
@@ -267,10 +274,19 @@ def _load(source: FolderSource | MemorySource, number: int) -> Block:
 
 def _share(work: Work, block: Block, tokens: list[int | None], *values: Any) -> Sums:
     """Return the share of a block, computed on one thread."""
-    pairs = zip(tokens, values, strict=True)
+    here = [_aligned(v) if isinstance(v, np.ndarray) else v for v in values]
+    pairs = zip(tokens, here, strict=True)
     arguments = tuple(v if token is None else Sent(token, v) for token, v in pairs)
     with one_blas_thread():
         return run_alone(work, block, arguments)
+
+
+def _aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as this process would have made it: others give products in other bits.
+
+    Small arrays arrive in the middle of a message, at any address.
+    """
+    return np.require(array, requirements="A")
 
 
 def _added(left: Sums, right: Sums) -> Sums:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +22,30 @@ _DENSE_SHARE = 0.3
 _LONGEST_LIST = 1 << 27
 
 
+# Rows of a factor that entries are matched with at a time (as many as have this size), unless a row
+# has fewer entries than that among them: 3 MB are served by the cache to several threads.
+_TILE_BYTES = 3 << 20
+_TILE_ENTRIES = 16
+
+
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Positions of entries sorted by row."""
+    """Positions of entries sorted by row, and in a row by column."""
 
     indptr: Index
     indices: Index
+    _cuts: dict[int, Index] = field(default_factory=dict)
+
+    def cuts(self, factor: Values) -> Index:
+        """Return where the entries of each row reach each tile of a factor, (tiles + 1, r)."""
+        most = self.indices.size // (_TILE_ENTRIES * self.indptr.size)
+        tiles = max(1, min(-(-factor.nbytes // _TILE_BYTES), most))
+        if tiles not in self._cuts:
+            from leml_solver._linalg.compiled import run_cuts  # loads numba
+
+            width = -(-len(factor) // tiles)
+            self._cuts[tiles] = run_cuts(self.indptr, self.indices, width, tiles)
+        return self._cuts[tiles]
 
     def shares(self, k: int) -> list[Rows]:
         """Return one block of rows per thread, balanced by entries, for factors of k columns."""
@@ -295,7 +313,7 @@ class Labels:
 def _in_both_orders(listed: EntryList, shape: tuple[int, int]) -> ObservedEntries:
     """Return entries sorted by row, with the order that sorts them by label."""
     rows, columns, values, weights = listed
-    order = np.lexsort((columns, rows))
+    order = np.argsort(rows * np.int64(shape[1]) + columns, kind="stable")
     ends = np.cumsum(np.bincount(rows, minlength=shape[0]))
     by_row = Pattern(np.append(0, ends), columns[order])
     places = (np.arange(order.size), by_row.indices, by_row.indptr)

@@ -107,7 +107,7 @@ class SparseEntries:
         """Return a_i . h_j + offset_j at each entry."""
         pattern: Pattern = self._entries.by_row
         out = np.empty(self.values.size, dtype=A.dtype)
-        write = partial(kernels.entry_products, A, H, pattern.indptr, pattern.indices, out)
+        write = partial(kernels.entry_products, A, H, pattern.cuts(H), pattern.indices, out)
         parallel_map(write, pattern.shares(A.shape[1]))
         if offset is not None:
             out += offset.astype(out.dtype)[pattern.indices]
@@ -169,7 +169,7 @@ class SparseEntries:
 def _sums(pattern: Pattern, D: Factor, H: Factor, n_rows: int) -> Factor:
     """Return sum_j D_ij h_j for each row of the pattern."""
     out = np.empty((n_rows, H.shape[1]), dtype=H.dtype)
-    write = partial(kernels.entry_sums, D, H, pattern.indptr, pattern.indices, out)
+    write = partial(kernels.entry_sums, D, H, pattern.cuts(H), pattern.indices, out)
     parallel_map(write, pattern.shares(H.shape[1]))
     return out
 
@@ -177,7 +177,7 @@ def _sums(pattern: Pattern, D: Factor, H: Factor, n_rows: int) -> Factor:
 def _curvature(pattern: Pattern, C: Factor, B: Factor, H: Factor) -> Factor:
     """Return sum_j C_ij (b_i . h_j) h_j for each row of the pattern."""
     out = np.empty_like(B)
-    write = partial(kernels.entry_curvature, C, B, H, pattern.indptr, pattern.indices, out)
+    write = partial(kernels.entry_curvature, C, B, H, pattern.cuts(H), pattern.indices, out)
     parallel_map(write, pattern.shares(H.shape[1]))
     return out
 

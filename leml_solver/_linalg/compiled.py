@@ -211,15 +211,6 @@ def multiply(
                     out[i, first + c] += scratch[c]
 
 
-@_compiled
-def pack(B: Any, first: Any, panel: Any, rows: Any) -> None:
-    """Copy the columns of B from `first` on into the panel."""
-    width = min(panel.shape[1], B.shape[1] - first)
-    for i in range(rows[0], rows[1]):
-        for c in range(width):
-            panel[i, c] = B[i, first + c]
-
-
 @numba.njit(cache=True)
 def tile_pointers(indptr: Any, indices: Any, tile: Any, n_tiles: Any) -> Any:
     """Return where each row begins in each tile, (n_tiles, r + 1); tiles follow one another."""
@@ -290,47 +281,68 @@ def _ask_ahead(H: Any, indices: Any, e: Any) -> None:
         _prefetch_row(H, indices[e + _AHEAD])  # type: ignore[call-arg]
 
 
-@_compiled
-def entry_products(A: Any, H: Any, indptr: Any, indices: Any, out: Any, rows: Any) -> None:
-    """Write a_i . h_j at each entry, rows in order."""
-    for i in range(rows[0], rows[1]):
-        for e in range(indptr[i], indptr[i + 1]):
-            _ask_ahead(H, indices, e)
-            h = H[indices[e]]
-            total = A.dtype.type(0)
-            for c in range(A.shape[1]):
-                total += A[i, c] * h[c]
-            out[e] = total
+@numba.njit(cache=True)
+def run_cuts(indptr: Any, indices: Any, width: Any, n_tiles: Any) -> Any:
+    """Return where the sorted indices of each row reach each tile, (n_tiles + 1, r)."""
+    r = indptr.size - 1
+    cuts = np.empty((n_tiles + 1, r), dtype=np.int64)
+    for i in range(r):
+        e = indptr[i]
+        for t in range(n_tiles):
+            cuts[t, i] = e
+            while e < indptr[i + 1] and indices[e] < (t + 1) * width:
+                e += 1
+        cuts[n_tiles, i] = indptr[i + 1]
+    return cuts
+
+
+# Below, `cuts` says which entries of each row point into each tile of H: a tile stays in cache.
 
 
 @_compiled
-def entry_sums(D: Any, H: Any, indptr: Any, indices: Any, out: Any, rows: Any) -> None:
+def entry_products(A: Any, H: Any, cuts: Any, indices: Any, out: Any, rows: Any) -> None:
+    """Write a_i . h_j at each entry."""
+    for t in range(len(cuts) - 1):
+        for i in range(rows[0], rows[1]):
+            for e in range(cuts[t, i], cuts[t + 1, i]):
+                _ask_ahead(H, indices, e)
+                h = H[indices[e]]
+                total = A.dtype.type(0)
+                for c in range(A.shape[1]):
+                    total += A[i, c] * h[c]
+                out[e] = total
+
+
+@_compiled
+def entry_sums(D: Any, H: Any, cuts: Any, indices: Any, out: Any, rows: Any) -> None:
     """Write sum_j D_ij h_j for each row i."""
-    for i in range(rows[0], rows[1]):
-        target = out[i]
-        target[:] = 0
-        for e in range(indptr[i], indptr[i + 1]):
-            _ask_ahead(H, indices, e)
-            h = H[indices[e]]
-            for c in range(h.size):
-                target[c] += D[e] * h[c]
+    out[rows[0] : rows[1]] = 0
+    for t in range(len(cuts) - 1):
+        for i in range(rows[0], rows[1]):
+            target = out[i]
+            for e in range(cuts[t, i], cuts[t + 1, i]):
+                _ask_ahead(H, indices, e)
+                h = H[indices[e]]
+                for c in range(h.size):
+                    target[c] += D[e] * h[c]
 
 
 @_compiled
-def entry_curvature(C: Any, B: Any, H: Any, indptr: Any, indices: Any, out: Any, rows: Any) -> None:
+def entry_curvature(C: Any, B: Any, H: Any, cuts: Any, indices: Any, out: Any, rows: Any) -> None:
     """Write sum_j C_ij (b_i . h_j) h_j for each row i, in one pass over the entries."""
-    for i in range(rows[0], rows[1]):
-        row, target = B[i], out[i]
-        target[:] = 0
-        for e in range(indptr[i], indptr[i + 1]):
-            _ask_ahead(H, indices, e)
-            h = H[indices[e]]
-            total = B.dtype.type(0)
-            for c in range(h.size):
-                total += row[c] * h[c]
-            total *= C[e]
-            for c in range(h.size):
-                target[c] += total * h[c]
+    out[rows[0] : rows[1]] = 0
+    for t in range(len(cuts) - 1):
+        for i in range(rows[0], rows[1]):
+            row, target = B[i], out[i]
+            for e in range(cuts[t, i], cuts[t + 1, i]):
+                _ask_ahead(H, indices, e)
+                h = H[indices[e]]
+                total = B.dtype.type(0)
+                for c in range(h.size):
+                    total += row[c] * h[c]
+                total *= C[e]
+                for c in range(h.size):
+                    target[c] += total * h[c]
 
 
 @_compiled

@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 
 from leml_solver._lazy import cached_property
 from leml_solver._linalg import compiled as kernels
-from leml_solver._linalg.threads import balanced_rows, even_rows, matmul, parallel_map
+from leml_solver._linalg.threads import Rows, balanced_rows, even_rows, matmul, parallel_map
 
 Factor = NDArray[Any]
 
-# Rows of a 256-byte panel that leave room for the rest in a 512 KB second-level cache.
-_CACHED_ROWS = 1024
+# Rows of a 256-byte panel (4 MB) that the last-level cache serves well, also to several threads.
+# Fewer, for the second-level cache, cost more in short runs than they gain: 1024 rows took 1.4
+# times as long at 900 entries per column, and 5 times at 380.
+_CACHED_ROWS = 1 << 14
 # A panel of this many rows (16 MB) is still served by the last-level cache: no copy of X is made.
 _SHARED_ROWS = 1 << 16
 _CHUNK = 1 << 20  # entries of a temporary array
 _LARGEST_TILE = 1 << 16  # local indices are 16 bits
-_ENTRIES_PER_POINTER = 8  # shorter runs spend their time on accumulators, not on entries
+_ENTRIES_PER_POINTER = 32  # shorter runs spend their time on accumulators, not on entries
 
 
 class Matrix(Protocol):
@@ -172,10 +174,10 @@ class Tiles:
     n_columns: int
 
     @classmethod
-    def of(cls, X: Any) -> Tiles:
-        """Cut a CSR matrix; a matrix with few enough columns is used as it is."""
+    def of(cls, X: Any, width: int = _SHARED_ROWS) -> Tiles:
+        """Cut a CSR matrix; one with no more columns than `width` is used as it is."""
         n_rows, n_columns = X.shape
-        tile = _tile_width(n_columns, n_rows, X.nnz, _SHARED_ROWS)
+        tile = _tile_width(n_columns, n_rows, X.nnz, width)
         if tile >= n_columns:
             return cls(X.indptr[None, :].astype(np.int64), X.indices, X.data, n_columns, n_columns)
         pointers = kernels.tile_pointers(X.indptr, X.indices, tile, -(-n_columns // tile))
@@ -217,8 +219,12 @@ class Tiles:
     @staticmethod
     def _pack(B: Factor, first: int, panel: Factor) -> None:
         """Copy columns of B into the panel."""
-        parts = even_rows(len(B), panel.size)
-        parallel_map(lambda rows: kernels.pack(B, first, panel, rows), parts)
+        width = min(panel.shape[1], B.shape[1] - first)
+
+        def copy(rows: Rows) -> None:
+            panel[slice(*rows), :width] = B[slice(*rows), first : first + width]
+
+        parallel_map(copy, even_rows(len(B), panel.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +240,7 @@ class TiledMatrix:
         """Cut a sparse matrix."""
         csr = _canonical(X, X.dtype)
         shape = int(csr.shape[0]), int(csr.shape[1])
-        return cls(shape, Tiles.of(csr), Tiles.of_transpose(csr))
+        return cls(shape, Tiles.of(csr, _CACHED_ROWS), Tiles.of_transpose(csr))
 
     @property
     def dtype(self) -> np.dtype[Any]:

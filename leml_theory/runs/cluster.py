@@ -22,7 +22,17 @@ from leml_theory.runs.provenance import installed_version
 from leml_theory.runs.workers import WORKER_ENVIRONMENT, Killed, interrupts_ignored
 
 _CONNECT_SECONDS = 30
-_POLL_SECONDS = 0.005  # each worker has another call waiting meanwhile
+_POLL_SECONDS = 0.02  # each worker has another call waiting meanwhile
+_SETTINGS = {
+    # A nanny starts its worker again; on a busy machine that takes longer than the usual 15 s.
+    "distributed.deploy.lost-worker-timeout": "120s",
+    # Nobody looks at what these would note dozens of times a second, at a tenth of the run's time.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "10s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.scheduler.work-stealing": False,  # the runner shares out batches itself
+}
 _LOOK_SECONDS = 5  # after which those who wait for a call look whether there are workers
 
 
@@ -85,8 +95,7 @@ def _started(distributed: Any, count: int) -> Iterator[Any]:
     """Start a scheduler in this process and one-thread workers, each watched by a nanny."""
     import dask
 
-    # A nanny starts its worker again; on a busy machine that takes longer than the usual 15 s.
-    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}), _main_hidden():
+    with dask.config.set(_SETTINGS), _main_hidden():
         with interrupts_ignored():
             cluster = distributed.LocalCluster(
                 n_workers=count,

@@ -88,12 +88,14 @@ def check_products(rng):
     finally:
         matrices._SHARED_ROWS, matrices._CACHED_ROWS = saved
     out, sums, rows = np.empty(csr.nnz), np.empty((n, k)), (0, n)
-    compiled.entry_products(A, B, csr.indptr, csr.indices, out, rows)
+    tiles = int(rng.integers(1, d + 1))
+    cuts = compiled.run_cuts(csr.indptr, csr.indices, -(-d // tiles), tiles)
+    compiled.entry_products(A, B, cuts, csr.indices, out, rows)
     i, j = np.repeat(np.arange(n), np.diff(csr.indptr)), csr.indices
     assert np.allclose(out, (A[i] * B[j]).sum(axis=1), atol=1e-12)
-    compiled.entry_sums(csr.data, B, csr.indptr, csr.indices, sums, rows)
+    compiled.entry_sums(csr.data, B, cuts, csr.indices, sums, rows)
     assert np.allclose(sums, dense @ B, atol=1e-12)
-    compiled.entry_curvature(csr.data, A, B, csr.indptr, csr.indices, sums, rows)
+    compiled.entry_curvature(csr.data, A, B, cuts, csr.indices, sums, rows)
     weights = sp.csr_array((csr.data * out, csr.indices, csr.indptr), csr.shape).toarray()
     assert np.allclose(sums, weights @ B, atol=1e-11)
 

@@ -1,10 +1,14 @@
 """Training on a cluster: the same bits whatever the number of workers, and whoever of them dies."""
 
+import contextlib
 import os
 import shutil
 import signal
+import socket
+import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -40,6 +44,14 @@ def same(one, two):
         and np.array_equal(objectives(one), objectives(two))
         and one.certificate == two.certificate
     )
+
+
+def test_arrays_that_arrive_at_odd_addresses_are_moved():
+    odd = np.frombuffer(bytearray(33), np.uint8)[1:].view(np.float64)
+    work = lambda block, sent, mean: (sent.array, mean)  # noqa: E731
+    found = cluster._share(work, None, [0, None], odd, odd)
+    assert not odd.flags.aligned
+    assert all(array.flags.aligned and np.array_equal(array, odd) for array in found)
 
 
 @pytest.mark.parametrize(("loss", "hidden"), [("squared", 0.0), ("logistic", 0.3)])
@@ -166,3 +178,95 @@ def test_a_worker_that_dies_changes_nothing(client, tmp_path):
 @pytest.mark.long
 def test_twenty_workers_that_die_change_nothing(client, tmp_path):
     assert campaign(client, tmp_path, 10) == 20
+
+
+@contextlib.contextmanager
+def scheduler_with_a_worker(port):
+    """Run a scheduler and a worker as processes of their own; yield the scheduler's."""
+    address = f"tcp://127.0.0.1:{port}"
+    place = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+    commands = [
+        ["distributed.cli.dask_scheduler", *place],
+        ["distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"],
+    ]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    found = [subprocess.Popen([sys.executable, "-m", *command], **quiet) for command in commands]
+    try:
+        yield found[0]
+    finally:
+        for process in found:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.long  # a client waits half a minute for a scheduler that is gone
+def test_a_scheduler_that_dies_ends_the_fit_and_the_same_call_goes_on(tmp_path, monkeypatch):
+    import dask
+
+    monkeypatch.setattr(cluster, "_WORKER_SECONDS", 10)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    blocks, arguments = pairs(*data()), {"rank": 3, "penalty": 0.5}
+    options = replace(OPTIONS, certify=False, max_iter=4, checkpoint=tmp_path / "checkpoint")
+    alone = fit_blocks(blocks, **arguments, options=replace(options, checkpoint=tmp_path / "alone"))
+    points = []
+
+    def fit(kill=None):
+        def callback(point):
+            points.append(point.iteration)
+            if kill is not None and point.iteration == 2:
+                kill()
+
+        with cluster.connected(f"tcp://127.0.0.1:{port}") as client:
+            chosen = replace(options, callback=callback)
+            return cluster.fit_factors(client, blocks, **arguments, options=chosen)
+
+    with (
+        scheduler_with_a_worker(port) as scheduler,
+        dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
+        pytest.raises(cluster.ClusterError, match="with a checkpoint it goes on where it was"),
+    ):
+        fit(kill=lambda: (scheduler.kill(), scheduler.wait()))
+    with scheduler_with_a_worker(port):
+        resumed = fit()
+    assert points == [1, 2, 3, 4]
+    assert same(alone, resumed)
+
+
+class Slow(threading.Thread):
+    """Passes on what comes to a port of its own, each piece late."""
+
+    def __init__(self, port, seconds):
+        super().__init__(daemon=True)
+        self.far, self.seconds = port, seconds
+        self.server = socket.create_server(("127.0.0.1", 0))
+
+    def run(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self.server.accept()
+                far = socket.create_connection(("127.0.0.1", self.far))
+                for ends in ((near, far), (far, near)):
+                    threading.Thread(target=self.copy, args=ends, daemon=True).start()
+
+    def copy(self, source, target):
+        with contextlib.suppress(OSError):
+            while content := source.recv(1 << 16):
+                time.sleep(self.seconds)
+                target.sendall(content)
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+def test_a_slow_network_changes_nothing(client):
+    slow = Slow(int(client.scheduler.address.rpartition(":")[2]), seconds=0.05)
+    slow.start()
+    blocks = pairs(*data())
+    arguments = {"rank": 3, "penalty": 0.5, "options": replace(OPTIONS, max_iter=1, certify=False)}
+    alone = fit_blocks(blocks, **arguments)
+    address = f"tcp://127.0.0.1:{slow.server.getsockname()[1]}"
+    with slow.server, cluster.connected(address) as late:
+        assert same(alone, cluster.fit_factors(late, blocks, **arguments))

@@ -20,7 +20,7 @@ from leml_solver._linalg.threads import (
     thread_count,
 )
 from leml_solver.labels import Labels, as_labels
-from leml_solver.losses import LOSSES
+from leml_solver.losses import LOSSES, Squared
 
 # k below, at and above the widths of narrow and wide panels, with full and partial last panels.
 WIDTHS = (1, 7, 16, 20, 33, 64, 70, 130)
@@ -52,7 +52,7 @@ def test_sparse_products_agree_with_numpy(dtype, k):
 
 
 def test_tiles_of_several_kinds_give_the_same_product():
-    # More than 2^16 columns are cut into tiles with 16-bit indices; more than 1024 rows as well.
+    # More than 2^16 columns are cut into tiles with 16-bit indices; more than 2^14 rows as well.
     X = _matrix(3000, 70_000, 1e-3, np.float64)
     rng = np.random.default_rng(0)
     W, A = rng.standard_normal((70_000, 5)), rng.standard_normal((3000, 5))
@@ -61,7 +61,8 @@ def test_tiles_of_several_kinds_give_the_same_product():
     assert tiles.index.dtype == transposed.index.dtype == np.uint16
     _close(tiles.times(W), X @ W, np.float64, 200)
     _close(transposed.times(A), X.T @ A, np.float64, 200)
-    dense_columns = _matrix(3000, 50, 0.5, np.float64)
+    dense_columns = _matrix(40_000, 50, 0.05, np.float64)
+    A = rng.standard_normal((40_000, 5))
     transposed = Tiles.of_transpose(dense_columns)
     assert transposed.pointers.shape[0] == 3
     _close(transposed.times(A), dense_columns.T @ A, np.float64, 3000)
@@ -270,3 +271,26 @@ def test_shared_matmul_is_matmul():
         product = matmul(A, B)
     # Blocks of rows may be summed in another order by BLAS.
     np.testing.assert_allclose(product, A @ B, rtol=0, atol=120 * 1e-14)
+
+
+def test_sums_over_tiles_have_the_bits_of_sums_at_once(monkeypatch):
+    """A factor too large for the cache is met in tiles; each sum keeps its order."""
+    rng = np.random.default_rng(0)
+    n, L, k, m = 40, 30, 3, 700
+    listed = rng.integers(n, size=m), rng.integers(L, size=m), rng.normal(size=m)
+    A, H = rng.normal(size=(n, k)), rng.normal(size=(L, k))
+
+    def sums():
+        entries = entries_of(Labels.observed(*listed, (n, L)), Squared(), np.float64)
+        D, C = entries.slopes(A, H, None), entries.curvatures(A, H, None)
+        found = [D, entries.rows(D, H), entries.columns(D, A)]
+        found += [entries.rows_product(C, A, H), entries.columns_product(C, A, H)]
+        return found, len(entries.labels.entries.by_label.cuts(A))
+
+    at_once, ends = sums()
+    monkeypatch.setattr("leml_solver.labels._TILE_BYTES", 100)
+    monkeypatch.setattr("leml_solver.labels._TILE_ENTRIES", 2)
+    in_tiles, more_ends = sums()
+    assert (ends, more_ends) == (2, 1 + 10)
+    for one, other in zip(at_once, in_tiles, strict=True):
+        assert np.array_equal(one, other)
