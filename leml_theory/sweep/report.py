@@ -133,7 +133,7 @@ def verdict_lines(summary: Summary) -> list[str]:
     lines += [_contradiction(row) for row in summary.contradictions]
     found, sharp = len(summary.contradictions), summary.sharp_predictions
     lines.append(f"{found} contradictions in {sharp} comparisons with sharp predictions.")
-    verdicts = [row.verdict for row in (*summary.slopes, *summary.checks)]
+    verdicts = [r.verdict for r in summary.slopes] + [r.verdict for r in summary.checks]
     if total := sum(verdict != "reported" for verdict in verdicts):
         passed = total - summary.failures
         lines.append(f"{passed} of {total} slopes and checks came out as recorded.")

@@ -43,7 +43,7 @@ def result_table(frame: pd.DataFrame) -> pd.DataFrame:
         bound=valid.min(axis=1).map(_short),
         **{"bound by": valid[some].idxmin(axis=1).reindex(frame.index, fill_value="none is valid")},
     )
-    return full.loc[:, full.ne("").any()]
+    return full[[name for name in full if any(full[name])]]
 
 
 def slope_frame(rows: Iterable[SlopeRow]) -> pd.DataFrame:

@@ -194,13 +194,11 @@ def kind_of(cell: Cell) -> tuple[str, ...]:
 
 def _cost(cell: Cell) -> int:
     """Return by how many tens a training is longer than a closed form, roughly."""
-    parameters = cell.parameters
-    quick = (
-        parameters["protocol"] in ("closed form", "unit penalty") or parameters["loss"] == "none"
-    )
-    slow = parameters["loss"] in ("logistic", "squared_hinge", "weighted_rank")
-    rich = parameters["protocol"] == "selected"
-    return slow + rich + (parameters["method"] == "BCS") - quick
+    of = cell.parameters
+    quick = of["protocol"] in ("closed form", "unit penalty") or of["loss"] == "none"
+    slow = of["loss"] in ("logistic", "squared_hinge", "weighted_rank")
+    more = (slow, of["protocol"] == "selected", of["method"] == "BCS")
+    return sum(map(int, more)) - int(quick)
 
 
 @functools.cache
