@@ -112,7 +112,8 @@ def draw_prediction(ax: Axes, x: Array, points: pd.DataFrame, colour: Any) -> No
 
 def lone_mark(value: Array) -> dict[str, Any]:
     """Return how a curve of a single point is drawn, of which a line would show nothing."""
-    return {"marker": "_", "markersize": 16} if np.isfinite(value).sum() == 1 else {}
+    lone = np.isfinite(value).sum() == 1
+    return {"marker": "_", "markersize": 16, "linestyle": "none"} if lone else {}
 
 
 def slope_text(points: pd.DataFrame, panel: Panel) -> str:
@@ -170,7 +171,7 @@ def _draw_lower_bound(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     """Draw the mean excess that no method can beat, where it is known."""
     value, name = numbers(rows, "minimax"), "no method can beat"
     if np.isfinite(value).any():
-        style = {"color": "black", "lw": 1.0, "ls": (0, (1, 1)), **lone_mark(value)}
+        style = {"color": "black", "lw": 1.0, "linestyle": (0, (1, 1)), **lone_mark(value)}
         ax.plot(rows[axis], value, label=name, gid="lower bound", **style)
 
 
@@ -194,11 +195,10 @@ def _draw_bound(
             x,
             shown,
             color=ball.colour if ball else bound.look.colour,
-            linestyle=bound.look.line,
             linewidth=1.5,
             label=f"{bound.label}, {ball.name}" if ball else bound.label,
             gid="offset" if ball else "bound",
-            **lone_mark(shown),
+            **{"linestyle": bound.look.line, **lone_mark(shown)},
         )
     if not valid.all():
         reason = f"{bound.label}, not valid here: {short_reason(rows[~valid], name)}"
