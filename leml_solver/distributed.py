@@ -17,7 +17,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from pathlib import Path
@@ -45,6 +45,12 @@ __all__ = ["ClusterError", "connected", "fit_factors", "predict_topk"]
 
 _ATTEMPTS = 8  # at one pass in a row
 _WORKER_SECONDS = 120  # to wait for a worker
+_LOOK_SECONDS = 20  # after which those who wait for a result look whether there are workers
+_LOCAL_SETTINGS = {
+    # A worker is started again; on a busy machine that takes longer than the usual 15 s.
+    "distributed.deploy.lost-worker-timeout": "120s",
+    "distributed.worker.profile.enabled": False,  # nobody looks at it
+}
 _NO_DASK = "training on a cluster needs dask: pip install leml-theory[cluster]"
 
 
@@ -129,7 +135,7 @@ def connected(address: str) -> Iterator[Client]:
     connect: Any = Client
     available_threads()  # read now: those who watch the workers set OMP_NUM_THREADS to 1 here
     with (
-        dask.config.set({"distributed.worker.profile.enabled": False}),
+        dask.config.set(_LOCAL_SETTINGS),
         start(n_workers=number, **options) as cluster,
         connect(cluster) as client,
     ):
@@ -153,14 +159,24 @@ class ClusterPasses:
     def total(self, work: Work, *arguments: Any) -> Sums:
         """Return the sum over all blocks of work(block, *arguments)."""
         total: Sums = self._insist(
-            lambda: self._tree(self._leaves(work, arguments)).result(), arguments
+            lambda: self._result(self._tree(self._leaves(work, arguments))), arguments
         )
         return tuple(_aligned(array) for array in total)
 
     def each(self, work: Work, *arguments: Any) -> Iterator[Any]:
         """Yield work(block, *arguments) of one block after the other."""
         for number in range(len(self.blocks)):
-            yield self._insist(lambda n=number: self._leaf(n, work, arguments).result(), arguments)
+            leaf = partial(self._leaf, number, work, arguments)
+            yield self._insist(lambda leaf=leaf: self._result(leaf()), arguments)
+
+    def _result(self, future: Future[Any]) -> Any:
+        """Wait for a result as long as there are workers."""
+        while True:
+            try:
+                return future.result(timeout=_LOOK_SECONDS)
+            except TimeoutError:
+                if future.status != "pending" or not self.client.nthreads():
+                    raise
 
     def _insist(self, run: Any, arguments: tuple[Any, ...]) -> Any:
         """Return what `run` returns; begin again where workers have died."""

@@ -131,6 +131,17 @@ def test_a_worker_that_died_before_its_block_was_sent_is_no_error(client, monkey
     assert "workers" in calls[0]
 
 
+def test_a_result_that_nobody_computes_is_not_waited_for(client, monkeypatch):
+    monkeypatch.setattr(cluster, "_LOOK_SECONDS", 0.01)
+    passes = cluster.ClusterPasses(client, cluster.as_source(pairs(*data())))
+    slow = client.submit(time.sleep, 0.1, pure=False)
+    assert passes._result(slow) is None  # looked often
+    endless = client.submit(time.sleep, 5, pure=False)
+    monkeypatch.setattr(client, "nthreads", dict)
+    with pytest.raises(TimeoutError):
+        passes._result(endless)
+
+
 class Killer(threading.Thread):
     """Kills a worker again and again until there were enough kills."""
 
