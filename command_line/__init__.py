@@ -15,6 +15,7 @@ from typing import TypeVar
 __all__ = [
     "add_jobs",
     "add_seed",
+    "counted",
     "numbers",
     "page_parser",
     "painted",
@@ -118,12 +119,18 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
 def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a table in aligned columns, numbers to the right, no wider than the terminal.
 
-    The widest columns of words are cut; what is not shown on a terminal is as wide as it needs.
+    If it is too wide, columns that are the same in all rows are told in a line below, then the
+    widest columns of words are cut; what is not shown on a terminal is as wide as it needs.
     """
     table = [list(heads), *map(list, rows)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(heads))]
-    numeric = [all(_is_number(row[i]) for row in table[1:]) for i in range(len(heads))]
     most = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    widths = _widths(table)
+    same = [i for i in range(len(heads)) if len({row[i] for row in table[1:]}) == 1]
+    if sum(widths) + 2 * len(widths) > most and 0 < len(same) < len(heads) and len(table) > 2:
+        told = ", ".join(f"{heads[i]} {table[1][i] or 'none'}" for i in same)
+        shorter = [[text for i, text in enumerate(row) if i not in same] for row in table]
+        return [*table_lines(shorter[0], shorter[1:]), f"(in all lines: {told})"]
+    numeric = [all(_is_number(row[i]) for row in table[1:]) for i in range(len(heads))]
     while sum(widths) + 2 * len(widths) > most:
         widest = max(range(len(widths)), key=lambda i: 0 if numeric[i] else widths[i])
         if numeric[widest] or widths[widest] <= _LEAST_WIDTH:
@@ -133,6 +140,11 @@ def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
         "  ".join(_cell(*part) for part in zip(row, widths, numeric, strict=True)).rstrip()
         for row in table
     ]
+
+
+def _widths(table: Sequence[Sequence[str]]) -> list[int]:
+    """Return how wide each column of a table is."""
+    return [max(map(len, column)) for column in zip(*table, strict=True)]
 
 
 def _is_number(text: str) -> bool:
@@ -151,6 +163,11 @@ def painted(text: str, colour: str) -> str:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def counted(number: int, noun: str, several: str = "") -> str:
+    """Return a number of things in words: '1 cell', '2 cells'."""
+    return f"{number} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def words(text: str) -> list[str]:

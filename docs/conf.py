@@ -50,6 +50,7 @@ sphinx_gallery_conf = {
     "parallel": 2,
     "download_all_examples": False,
     "show_signature": False,
+    "capture_repr": (),
     "write_computation_times": False,
     "min_reported_time": 1e9,
     "matplotlib_animations": False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 from typing import Any
 
@@ -17,4 +18,5 @@ def progress_bar(total: int, shown: bool, unit: str, about: str | None = None) -
         return nullcontext()
     from tqdm import tqdm
 
-    return tqdm(total=total, unit=unit, desc=about)
+    every = 0.1 if sys.stderr.isatty() else 10.0  # seconds; a log holds every state
+    return tqdm(total=total, unit=unit, desc=about, mininterval=every)

@@ -42,6 +42,12 @@ def opened(browser, path, fragment="", **options):
     assert troubles == []
 
 
+def check_narrow(page, width=400):
+    """Assert that a page fits a telephone: what is wider scrolls in its own frame."""
+    page.set_viewport_size({"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
 def _foreign(request):
     """Whether something else than the page and its own pictures is asked for."""
     return not request.url.startswith(("file:", "data:", "blob:"))

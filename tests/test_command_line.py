@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import numbers, run_command, whole_number, whole_numbers, words
+from command_line import numbers, run_command, table_lines, whole_number, whole_numbers, words
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -101,3 +101,18 @@ def test_what_is_no_such_number_is_said(reader, text, message):
     with pytest.raises(argparse.ArgumentTypeError) as caught:
         reader(text)
     assert str(caught.value) == f"expected {message}"
+
+
+def test_what_is_the_same_in_all_lines_of_a_wide_table_is_told_once(monkeypatch):
+    """At 60 columns a table of a grid was wrapped by the terminal, three columns the same."""
+    heads = ["ball", "n", "value", "draws", "verdict"]
+    rows = [[ball, "128", f"{value:.4f} ± 0.0001", "8", "reported"]
+            for ball, value in (("trace", 0.1), ("frobenius", 0.2))]  # fmt: skip
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "30")
+    *lines, told = table_lines(heads, rows)
+    assert all(len(line) <= 30 for line in lines)
+    assert told == "(in all lines: n 128, draws 8, verdict reported)"
+    assert "0.2000" in lines[2]
+    monkeypatch.setenv("COLUMNS", "100")
+    assert table_lines(heads, rows)[0].split() == heads

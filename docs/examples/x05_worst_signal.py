@@ -33,6 +33,6 @@ fig, ax = plt.subplots()
 ax.loglog(sizes, worst[:, 0] * np.sqrt(n), "C0o", label="trace ball")
 ax.loglog(sizes, worst[:, 1] * np.sqrt(n), "C1s", label="Frobenius ball")
 predicted = [(worst_trace_excess(1, L, L), worst_frobenius_excess(1, L * L)) for L in sizes]
-ax.loglog(sizes, predicted, ":", color="0.5", label=["trace, limit", "Frobenius, sharp"])
+ax.loglog(sizes, predicted, ":", label=["trace, limit", "Frobenius, sharp"])
 ax.set(xlabel="number of labels L = d", ylabel="worst excess risk × √n")
 ax.legend()

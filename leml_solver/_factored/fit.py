@@ -715,7 +715,8 @@ class Fit:
         if len(trace) > 1 and _converged(trace, self.options.tol):  # a fit that had ended
             return FitStatus.CONVERGED
         seconds = expected_seconds(self.problem, self.rank, self.options.plan)
-        shown, about = self.options.progress, f"about {seconds:.1g} s each"
+        length = f"about {seconds:.1g}" if seconds >= 0.01 else "less than 0.01"
+        shown, about = self.options.progress, f"{length} s each"
         with progress_bar(self.options.max_iter, shown, "iteration", about) as bar:
             if bar is not None:
                 bar.update(trace[-1].iteration)
@@ -732,8 +733,8 @@ class Fit:
                 if self.checkpoint is not None:
                     self.checkpoint.write(self.iterate.snapshot(), trace)
                 if bar is not None:
+                    bar.set_postfix(objective=f"{point.objective:.6g}", refresh=False)
                     bar.update()
-                    bar.set_postfix(objective=f"{point.objective:.6g}")
                 if self.options.callback is not None and self.options.callback(point):
                     return FitStatus.STOPPED
                 if _converged(trace, self.options.tol):

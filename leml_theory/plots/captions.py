@@ -11,7 +11,7 @@ from leml_theory.plots.style import MINUS
 
 # By the mark that the drawing functions give their lines (matplotlib's gid).
 SENTENCES = {
-    "measured": "Points: measured, bars ± 2 standard errors (so are the ± of slopes).",
+    "measured": "Points: measured, bars ± 2 standard errors.",
     "sharp": "Thin dashes in the colour of points, 'sharp': predicted for these very sizes, "
     "within 3\N{NO-BREAK SPACE}%; not a bound.",
     "limit": "Dots in the colour of points, 'limit': what larger sizes tend to, so that points may "
@@ -38,6 +38,7 @@ SENTENCES = {
 }
 # By a word in a legend or a title of a panel.
 _WORDS = {
+    ": slope": "The ± of slopes are 2 standard errors too.",
     "Chevet": "Chevet: a bound on the mean spectral norm of a random matrix by the sizes of its "
     "rows and columns, after Chevet's inequality for Gaussian ones.",
     "sub-Gaussian net": "Sub-Gaussian net: a bound by a net of directions, for any sub-Gaussian x.",

@@ -14,6 +14,7 @@ from leml_theory.plots.curves import (
     draw_prediction,
     draw_violations,
     text_entry,
+    treat_zeros,
 )
 from leml_theory.plots.panel import Panel, numbers, varies
 from leml_theory.plots.style import GREY, LOOKS
@@ -28,18 +29,22 @@ _DODGE = {"trace": -0.13, "frobenius": 0.13, "pooled": 0.0, "leml": -0.28}
 def draw_categories(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
     """Draw one column per world: measured, predicted, the smallest valid bound, refused bounds."""
     names = rows.attrs.get(panel.axis) or list(dict.fromkeys(rows[panel.axis]))
-    place = rows[panel.axis].map(names.index) + rows["ball"].map(_DODGE)
+    place = rows[panel.axis].map(names.index)
+    if panel.axis != "ball":
+        place = place + rows["ball"].map(_DODGE)
     rows = rows.assign(place=place.astype(float))
     margin = 0.35 if len(names) == 1 else 0.6
     ax.set(yscale="log", xlim=(-margin, len(names) - 1 + margin))
     _draw_balls(ax, rows)
-    x = numbers(rows, "place")
-    dash = Line2D(x, best_valid(rows), color="black", marker="_", linestyle="none")
-    dash.set(markersize=15, markeredgewidth=1.8, label="smallest valid bound", gid="smallest")
-    ax.add_line(dash)
+    x, best = numbers(rows, "place"), best_valid(rows)
+    if np.isfinite(best).any():
+        dash = Line2D(x, best, color="black", marker="_", linestyle="none")
+        dash.set(markersize=15, markeredgewidth=1.8, label="smallest valid bound", gid="smallest")
+        ax.add_line(dash)
     _draw_own(ax, rows)
     _draw_refused(ax, rows, names)
     draw_violations(ax, rows, "place", n_tests)
+    treat_zeros(ax, rows)
     balls = {LOOKS[ball].name: _DODGE[ball] for ball in rows["ball"].unique()}
     ticks = balls if len(names) == 1 else _worlds(rows, names, panel.axis)
     texts = [name if "\n" in name else broken(name) for name in ticks]
@@ -49,6 +54,7 @@ def draw_categories(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) ->
 
 def broken(name: str) -> str:
     """Return a name of several words in two lines, so that names beside each other do not meet."""
+    name = LOOKS[name].name if name in LOOKS else name
     middle = min(
         (i for i, c in enumerate(name) if c in "- _"),
         key=lambda i: abs(2 * i - len(name)),

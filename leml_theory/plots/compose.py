@@ -34,6 +34,8 @@ Entries = dict[str, Any]
 _LEFT, _RIGHT, _TITLE, _MAIN, _GAP, _STRIP, _NAME = 0.82, 0.12, 0.5, 2.75, 0.12, 0.95, 0.52
 _LINE = 0.158  # a line of small text
 _LETTERS, _TITLE_LETTERS = 14.0, 9.5  # of small and of larger bold text that fit in an inch
+_TICK_LETTERS = 12.0  # of the widest tick labels that fit in an inch
+_LEAST_TURN = 25.0  # degrees
 _ROOMY = 4.5  # inches of axes that need no smaller letters
 _MOST_PANELS = 12
 _ALONE = 5.9  # width of the axes of a single panel, whose legend stands beside it
@@ -129,6 +131,23 @@ class _Place:
     @property
     def title_height(self) -> float:
         return _TITLE + 0.16 * self.main.get_title(loc="left").count("\n")
+
+    @property
+    def height(self) -> float:
+        """Of the axes; the fields of a heat map need little."""
+        return min(_MAIN, 0.4 + 0.6 * len(self.main.get_yticks())) if self.heat else _MAIN
+
+    @property
+    def heat(self) -> bool:
+        return any(line.get_gid() == "heat" for line in self.main.lines)
+
+    @property
+    def name_height(self) -> float:
+        """Of the names under the axes, those of categories in lines or turned."""
+        ticks = self.main.get_xticklabels() if self.main.get_xscale() == "linear" else []
+        texts = [(math.radians(tick.get_rotation()), tick.get_text()) for tick in ticks]
+        more = (math.sin(a) * len(t) / _LETTERS + _LINE * t.count("\n") for a, t in texts)
+        return _NAME + max(more, default=0.0)
 
     @property
     def legend_height(self) -> float:
@@ -233,6 +252,8 @@ def draw_panel(
     ax.set(xlabel=panel.x_label(rows), ylabel=panel.y_label(rows))
     if panel.kind not in ("map", "heat"):
         label_logs(ax, "y")
+    if panel.kind in ("categories", "hues", "heat") and ax.get_xscale() == "linear":
+        _turn_names(ax, width - _LEFT - _RIGHT)
     letters = int(_TITLE_LETTERS * width)
     ax.set_title(_balanced(panel.title, letters), loc="left", pad=15, fontweight="bold")
     ax.annotate(
@@ -244,6 +265,17 @@ def draw_panel(
         color="0.35",
         fontsize=8,
     )
+
+
+def _turn_names(ax: Axes, width: float) -> None:
+    """Turn the names of categories that would meet, in one line each."""
+    ticks = ax.get_xticklabels()
+    longest, slot = max(len(x) for t in ticks for x in t.get_text().split("\n")), width / len(ticks)
+    if longest + 1 > _TICK_LETTERS * slot:
+        names = [tick.get_text().replace("-\n", "-").replace("\n", " ") for tick in ticks]
+        room = _LETTERS * (_LEFT + slot / 2) / len(names[0])  # so that the first one is not cut
+        turn = max(_LEAST_TURN, math.degrees(math.acos(min(1.0, room))))
+        ax.set_xticks(ax.get_xticks(), names, rotation=turn, ha="right", rotation_mode="anchor")
 
 
 def _balanced(text: str, letters: int) -> str:
@@ -354,7 +386,8 @@ def _bands(places: list[_Place], columns: int) -> list[list[_Place]]:
 def _band_height(band: list[_Place], beside: bool) -> float:
     """Return the height of a row of panels with their legends."""
     strip = _GAP + _STRIP if any(place.strip for place in band) else 0.0
-    axes = max(place.title_height for place in band) + _MAIN + strip + _NAME
+    axes = max(place.title_height for place in band) + max(place.height for place in band) + strip
+    axes += max(place.name_height for place in band)
     legend = max(place.legend_height for place in band)
     return (max(axes, legend) if beside else axes + legend) + 0.15
 
@@ -365,12 +398,12 @@ def _set_place(
     """Move one panel to its place, its upper left corner in inches, and its legend under it."""
     (left, top), beside, width = corner, style.beside(columns), style.width
     wide = (_ALONE if beside else width / columns - _LEFT - _RIGHT) / width
-    x, bottom = (left + _LEFT) / width, top - _MAIN
-    place.main.set_position((x, bottom / total, wide, _MAIN / total))
+    x, bottom = (left + _LEFT) / width, top - place.height
+    place.main.set_position((x, bottom / total, wide, place.height / total))
     if place.strip is not None:
         bottom -= _GAP + _STRIP
         place.strip.set_position((x, bottom / total, wide, _STRIP / total))
-    anchor = (_LEFT + _ALONE + 0.2, top) if beside else (left + 0.12, bottom - _NAME)
+    anchor = (_LEFT + _ALONE + 0.2, top) if beside else (left + 0.12, bottom - place.name_height)
     if place.entries:
         place.main.legend(
             place.entries.values(),

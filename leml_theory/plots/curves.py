@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from command_line import counted
 from leml_theory.bounds import BALLS, OFFSET, RISK_BOUNDS, shown_bounds, tabled_bounds
 from leml_theory.plots.panel import Panel, numbers
 from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS, PREDICTIONS, Look
@@ -37,7 +38,7 @@ def draw_curves(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> Non
     draw_guides(ax, rows, panel)
     draw_measured(ax, rows, panel)
     draw_violations(ax, rows, panel.axis, n_tests)
-    _cut_at_zero(ax, rows)
+    treat_zeros(ax, rows)
     places = sorted(set(numbers(rows, panel.axis)))
     if panel.axis == "n" and len(places) > 1:
         label_logs(ax, "x")
@@ -45,8 +46,10 @@ def draw_curves(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> Non
         label_values(ax, places)
 
 
-def _cut_at_zero(ax: Axes, rows: pd.DataFrame) -> None:
-    """Let error bars that reach zero, far below on a logarithmic axis, leave through its end."""
+def treat_zeros(ax: Axes, rows: pd.DataFrame) -> None:
+    """Name the points that a logarithmic axis cannot show; bars to zero leave through its end."""
+    if hidden := int((rows["value"] <= 0).sum()):
+        text_entry(ax, f"{counted(hidden, 'point')} at or below zero, not shown on this axis")
     reach = rows[(rows["value"] > 0) & (ERRORS * rows["stderr"] > 0.8 * rows["value"])]
     if not reach.empty:
         ax.set_ylim(bottom=max(ax.get_ylim()[0], rows["value"][rows["value"] > 0].min() / 3))
@@ -85,8 +88,6 @@ def draw_measured(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
         draw_points(ax, x, points, label, **look.marks(), linestyle=line)
         if predicted:
             draw_prediction(ax, x, points, look.colour)
-    if (hidden := int((rows["value"] <= 0).sum())) > 0:
-        text_entry(ax, f"{hidden} points at or below zero, not shown on this axis")
 
 
 def kind_of(points: pd.DataFrame) -> str:
@@ -111,7 +112,8 @@ def draw_prediction(ax: Axes, x: Array, points: pd.DataFrame, colour: Any) -> No
 
 def lone_mark(value: Array) -> dict[str, Any]:
     """Return how a curve of a single point is drawn, of which a line would show nothing."""
-    return {"marker": "_", "markersize": 16} if np.isfinite(value).sum() == 1 else {}
+    lone = np.isfinite(value).sum() == 1
+    return {"marker": "_", "markersize": 16, "linestyle": "none"} if lone else {}
 
 
 def slope_text(points: pd.DataFrame, panel: Panel) -> str:
@@ -169,7 +171,7 @@ def _draw_lower_bound(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     """Draw the mean excess that no method can beat, where it is known."""
     value, name = numbers(rows, "minimax"), "no method can beat"
     if np.isfinite(value).any():
-        style = {"color": "black", "lw": 1.0, "ls": (0, (1, 1)), **lone_mark(value)}
+        style = {"color": "black", "lw": 1.0, "linestyle": (0, (1, 1)), **lone_mark(value)}
         ax.plot(rows[axis], value, label=name, gid="lower bound", **style)
 
 
@@ -193,11 +195,10 @@ def _draw_bound(
             x,
             shown,
             color=ball.colour if ball else bound.look.colour,
-            linestyle=bound.look.line,
             linewidth=1.5,
             label=f"{bound.label}, {ball.name}" if ball else bound.label,
             gid="offset" if ball else "bound",
-            **lone_mark(shown),
+            **{"linestyle": bound.look.line, **lone_mark(shown)},
         )
     if not valid.all():
         reason = f"{bound.label}, not valid here: {short_reason(rows[~valid], name)}"

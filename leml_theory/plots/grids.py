@@ -82,8 +82,23 @@ def plot_grid(
 
 
 def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with worlds under the names that options have."""
-    return rows.assign(labels=rows["labels"].replace("worst planted", "planted"))
+    """Return the rows with worlds under the names that options have, radii for the pooled fit too.
+
+    Where every world has a loss of its own, its name tells the loss, which then is no axis.
+    """
+    worlds = rows["labels"].replace("worst planted", "planted")
+    if varies(rows, "loss") and rows.groupby("labels")["loss"].nunique().max() < 2:
+        worlds = worlds + " (" + rows["loss"].map(_words) + ")"
+        rows = rows.assign(loss="several")
+    if rows["radius_factor"].notna().any():
+        factors = rows["radius_factor"].where(rows["ball"] != "pooled", rows["radius"])
+        rows = rows.assign(radius_factor=factors)
+    return rows.assign(labels=worlds, loss=rows["loss"].map(_words))
+
+
+def _words(name: str) -> str:
+    """Return the name of an option's value in words."""
+    return name.replace("_", " ")
 
 
 def _column(rows: pd.DataFrame, axis: str) -> str:
@@ -123,7 +138,7 @@ class _View:
         varying = _varying(rows)
         taken = [wanted[name] for name in ("y", "hue", "panel")]
         free = [column for column in varying if column not in taken]
-        longest = max(free or varying or ["n"], key=lambda c: _merit(rows, c))
+        longest = max(free or varying or ["ball"], key=lambda c: _merit(rows, c))
         x = wanted["x"] if wanted["x"] in (*varying, "ball") else longest
         y = wanted["y"] if wanted["y"] in varying and wanted["y"] != x else ""
         hue = wanted["hue"] if wanted["hue"] in varying and wanted["hue"] != x else "ball"
@@ -181,16 +196,17 @@ class _View:
 
     def topic(self, rows: pd.DataFrame, quantity: str) -> str:
         """Return the title: what is seen, what is constant, and what it comes to."""
-        across = f"{axis_name(self.x)}"
+        across = "by method" if self.x == "ball" else f"against {axis_name(self.x)}"
         by = f" and {axis_name(self.y)}" if self.y else ""
         by += f", by {axis_name(self.hue)}" if self.hue not in ("", "ball") else ""
         words = [
             f"{word}{rows[name].iloc[0]}"
             for name, word in {"labels": "world ", "loss": "loss "}.items()
             if not varies(rows, name) and quantity in ("excess risk", "generalisation gap")
+            if rows[name].iloc[0] != "several"
         ]
         where = f" ({', '.join(words)})" if words else ""
-        return f"{_capital(quantity)} against {across}{by}{where}\n{self._finding(rows)}".rstrip()
+        return f"{_capital(quantity)} {across}{by}{where}\n{self._finding(rows)}".rstrip()
 
     def _finding(self, rows: pd.DataFrame) -> str:
         """Return in one sentence what the measured values come to, ball by ball."""

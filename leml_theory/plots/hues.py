@@ -18,6 +18,7 @@ from leml_theory.plots.curves import (
     draw_violations,
     slope_text,
     text_entry,
+    treat_zeros,
 )
 from leml_theory.plots.panel import Panel, numbers
 from leml_theory.plots.ticks import label_logs, label_values, number
@@ -66,6 +67,7 @@ def draw_hues(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
         points = points.assign(place=x.astype(float))
         _draw_hue(ax, points, colour, _MARKERS[i % len(_MARKERS)], label, joined=not categories)
         draw_violations(ax, points, "place", n_tests)
+    treat_zeros(ax, rows)
     if unbounded := [named(panel.hue, hue) for hue in hues if not _bounded(rows, panel, hue)]:
         text_entry(ax, f"no valid bound: {', '.join(unbounded)}")
     if categories:
@@ -119,12 +121,12 @@ def draw_heat(ax: Axes, rows: pd.DataFrame, panel: Panel, _n_tests: int) -> None
     seaborn.heatmap(
         table.where(table > 0),
         norm=LogNorm(low, max(high, low * 1.001)),
-        cmap="Blues",
+        cmap=seaborn.light_palette("#3f8fd2", as_cmap=True),  # black letters are read on all of it
         cbar=False,
         linewidths=1,
         annot=True,
         fmt=".2g",
-        annot_kws={"fontsize": 7.5 if max(table.shape) <= 8 else 5.5},
+        annot_kws={"fontsize": 7.5 if max(table.shape) <= 8 else 5.5, "color": "black"},
         xticklabels=[broken(value_text(value)) for value in across],
         yticklabels=[value_text(value) for value in up],
         ax=ax,

@@ -220,7 +220,19 @@ def setting(rows: pd.DataFrame, axis: str) -> str:
         fixed["k"] = int(ranks.pop())
     laws = rows["law"].unique()
     words = [LAW_NAMES.get(str(law), str(law)) for law in laws] if laws.size == 1 else []
-    return ", ".join([*words, *(f"{name} = {_count(value)}" for name, value in fixed.items())])
+    sizes_told = (f"{name} = {_count(value)}" for name, value in fixed.items())
+    return ", ".join([*words, *sizes_told, *_seen(rows, axis)])
+
+
+def _seen(rows: pd.DataFrame, axis: str) -> list[str]:
+    """Return which labels are seen, where that is constant and not the default."""
+    patterns, numbers_seen = rows["skew"].dropna().unique(), rows["s"].dropna().unique()
+    name, _, share = str(patterns[0]).partition(":") if patterns.size == 1 else ("", "", "")
+    if name == "observed":
+        return [] if axis == "observed" else [f"{100 * float(share):.3g} % observed"]
+    several = numbers_seen.size == 1 and numbers_seen[0] != 1 and axis != "s"
+    told = [f"s = {numbers_seen[0]:g}"] if several else []
+    return told + ([f"{name} {share}".strip()] if name not in ("", "uniform") else [])
 
 
 def _count(value: int) -> str:

@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from command_line import counted
+
 Advance = Callable[[int], object]
 
 
@@ -46,7 +48,9 @@ def _lines(total: int, pending: int) -> Advance:
             following = finished + pending / 10
             left = pending - finished
             seconds = (time.monotonic() - start) * left / max(1, finished)
-            print(f"{total - left} of {total} cells, about {seconds:.0f} s left", file=sys.stderr)
+            early = 10 * finished < pending  # workers have hardly started: no rate to go by
+            rest = f", about {seconds:.0f} s left" if left and not early else ""
+            print(f"{total - left} of {counted(total, 'cell')}{rest}", file=sys.stderr)
             sys.stderr.flush()
 
     return advance

@@ -72,6 +72,7 @@ def execute(
     progress: bool = True,
     cluster: str | None = None,
     recompute: bool = False,
+    in_order: bool = False,
 ) -> int:
     """Measure the cells that are not in the store, and return how many those were.
 
@@ -93,6 +94,8 @@ def execute(
         (.json), or `local:N` for N worker processes of this machine.
     recompute : bool
         Measure results of other code again, which are refused otherwise.
+    in_order : bool
+        Begin with the first cells, rather than with long and short ones well mixed.
 
     Raises
     ------
@@ -111,7 +114,7 @@ def execute(
     with store.lock():
         if recompute:
             store.forget_other_code(here.code)
-        pending = _pending(grid, store)
+        pending = _pending(grid, store, in_order)
         store.check_code(here.code)
         with (
             _stop_explained(store),
@@ -119,7 +122,8 @@ def execute(
             one_thread_libraries(),
             _workers(min(jobs, len(pending)), cluster if pending else None) as workers,
         ):
-            failures = _measure_all(pending, store, workers, _Work(measure, here), advance)
+            queue = _Queue(deque(pending), 1 if in_order else _BATCH_CELLS)
+            failures = _measure_all(queue, store, workers, _Work(measure, here), advance)
     if failures:
         raise RunError(_failure_text(failures, len(grid)), tuple(failures))
     return len(pending)
@@ -134,15 +138,15 @@ def _check_grid(grid: Mapping[str, Cell], store: Store) -> None:
         )
 
 
-def _pending(grid: Mapping[str, Cell], store: Store) -> list[Cell]:
-    """Return the cells to measure, in the order of their keys: long and short ones well mixed."""
+def _pending(grid: Mapping[str, Cell], store: Store, in_order: bool) -> list[Cell]:
+    """Return the cells to measure, in order or by their keys: long and short ones well mixed."""
     done = store.load().keys()
     if strange := sorted(done - grid.keys()):
         raise StoreError(
             f"`{store.folder}` holds {len(strange)} results of another grid (cell {strange[0]}). "
             f"{ELSEWHERE}."
         )
-    return [grid[key] for key in sorted(grid.keys() - done)]
+    return [grid[key] for key in (grid if in_order else sorted(grid)) if key not in done]
 
 
 @contextlib.contextmanager
@@ -192,7 +196,7 @@ def _workers(jobs: int, cluster: str | None) -> Iterator[Workers]:
 
 
 def _measure_all(
-    pending: Sequence[Cell],
+    queue: _Queue,
     store: Store,
     workers: Workers,
     work: _Work,
@@ -201,7 +205,7 @@ def _measure_all(
     """Measure the cells, tell `advance` how many are finished, and return those that failed."""
     failures: list[Failure] = []
     with contextlib.closing(Shard(store.shards.absolute())) as shard:
-        for batch in _batches(_Queue(deque(pending)), workers, work):
+        for batch in _batches(queue, workers, work):
             shard.extend(batch.results, batch.source)
             failures += batch.failures
             advance(len(batch.results) + len(batch.failures))
@@ -235,13 +239,14 @@ class _Queue:
     """
 
     cells: deque[Cell]
+    most: int = _BATCH_CELLS
     suspects: deque[Cell] = field(default_factory=deque)
     accused: deque[Cell] = field(default_factory=deque)
 
     def take(self, workers: int, running: int) -> _Task | None:
         """Take a share that leaves enough for the others until the end, None if there is none."""
         if self.cells:
-            size = max(1, min(_BATCH_CELLS, len(self.cells) // (2 * workers)))
+            size = max(1, min(self.most, len(self.cells) // (2 * workers)))
             return _Task([self.cells.popleft() for _ in range(size)])
         if self.suspects:
             return _Task([self.suspects.popleft()], 1)

@@ -109,6 +109,8 @@ def _new_pool(count: int) -> Any:
     """Start worker processes."""
     from loky import ProcessPoolExecutor  # Takes 0.3 s, which one job need not spend.
 
+    # A training may leave a worker larger; loky then starts another one, which concerns nobody.
+    warnings.filterwarnings("ignore", "A worker was restarted", UserWarning)
     pool = ProcessPoolExecutor(
         count, initializer=_start_worker, initargs=(os.getpid(),), env=WORKER_ENVIRONMENT
     )

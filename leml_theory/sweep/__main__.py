@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from command_line import add_jobs, add_seed, page_parser, run_command, words
+from command_line import add_jobs, add_seed, counted, page_parser, run_command, words
 from leml_theory.plugins import PluginMeasure, load_plugins
 from leml_theory.runs import Cell, Result, RunError, Store, StoreError, execute, read_shard
 from leml_theory.runs.provenance import code_of
@@ -35,7 +35,7 @@ from leml_theory.sweep.report import (
     verdict_lines,
     versions,
 )
-from leml_theory.sweep.tables import FORMATS, imprecise, result_table, slope_frame, table_text
+from leml_theory.sweep.tables import FORMATS, imprecise, slope_frame, table_text, value_tables
 from safe_files import disk_error_text, write_text
 
 _DESCRIPTION = """\
@@ -171,7 +171,8 @@ def _run(options: argparse.Namespace) -> int:
         description["plugins"] = [plugin.record for plugin in options.plugins]
     place = place_of(options, cells, description)
     store = place.store(options.recompute)
-    print(f"{len(place.cells)} cells in {place.folder}, {place.workers}", file=sys.stderr)
+    cells_told = counted(len(place.cells), "cell")
+    print(f"{cells_told} in {place.folder}, {place.workers}", file=sys.stderr)
     measure = PluginMeasure(options.plugins)
     if options.merged:
         place.adopt(store, options.merged)
@@ -195,7 +196,8 @@ def _run(options: argparse.Namespace) -> int:
     _write(options.out, frame, summary, {**description, **run})
     _draw(options, list(plans), frame, description.get("grid", {}))
     _write_page(options.out, frame)
-    lines = (*slope_table(summary), *check_table(summary), *imprecise(frame))
+    tables = slope_table(summary) or (value_tables(frame) if GRID in plans else [])
+    lines = (*tables, *check_table(summary), *imprecise(frame))
     for line in (*lines, *verdict_lines(summary)):
         print(line)
     print(
@@ -331,7 +333,7 @@ def _table(options: argparse.Namespace) -> int:
     """Print the measured values, and the slopes where there are some."""
     frame, ids, grid = _measured(options)
     rows = frame[frame["experiment"].isin(ids)]
-    print(table_text(result_table(rows), options.format, "Measured values"))
+    print("\n\n".join(value_tables(rows, options.format)))
     slopes = [row for one in _known(ids, grid).values() for row in one.slopes(frame)]
     if slopes:
         print("\n" + table_text(slope_frame(slopes), options.format, "Slopes in log-log scale"))
@@ -362,7 +364,7 @@ def _folder_status(folder: Path) -> int:
     print(f"{folder}: {status.done} of {status.total} cells, {status.seconds:.0f} s measured")
     for key, value in store.manifest.description.items():
         if key != "grid":
-            print(f"  {key}: {value}")
+            print(f"  {key}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
     for origin in store.origins():
         print(f"  {origin['cells']} cells on {origin['processor']}, {', '.join(origin['blas'])}")
     if grid := store.manifest.description.get("grid"):

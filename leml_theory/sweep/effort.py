@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+from command_line import counted
 from leml_theory.measurements.precision import LOOKS
 from leml_theory.runs import Cell
 from leml_theory.worlds import observation_of
@@ -80,7 +81,7 @@ class Effort:
         """Return the effort in words."""
         left = self.cells - self.measured
         there = f", {self.measured} of them measured" if self.measured else ""
-        said = [f"{self.cells} cells{there}"]
+        said = [f"{counted(self.cells, 'cell')}{there}"]
         if left and self.learnt_from:
             # No process is faster than the longest cell.
             wall = max(self.seconds / min(jobs, left), self.longest)

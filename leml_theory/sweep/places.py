@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from command_line import counted
 from leml_theory.runs import Cell, RunError, Store, StoreError
 
 
@@ -97,7 +98,7 @@ def place_of(
     options: argparse.Namespace, cells: list[Cell], description: Mapping[str, Any]
 ) -> Place:
     """Return where the options say that cells are to be measured."""
-    workers = options.cluster or f"{options.jobs} processes"
+    workers = options.cluster or counted(options.jobs, "process", "processes")
     if options.merged:
         workers = f"{len(options.merged)} parts"
     if options.part is None:

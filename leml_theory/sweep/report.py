@@ -98,7 +98,7 @@ def slope_table(summary: Summary) -> list[str]:
         return []
     first, *others = text_lines(slope_frame(summary.slopes))
     verdicts = [row.verdict for row in summary.slopes]
-    return [first, *map(_painted, others, verdicts)]
+    return [first, *map(_painted, others, verdicts), *others[len(verdicts) :]]
 
 
 def _painted(line: str, verdict: str) -> str:
@@ -133,9 +133,10 @@ def verdict_lines(summary: Summary) -> list[str]:
     lines += [_contradiction(row) for row in summary.contradictions]
     found, sharp = len(summary.contradictions), summary.sharp_predictions
     lines.append(f"{found} contradictions in {sharp} comparisons with sharp predictions.")
-    total = len(summary.slopes) + len(summary.checks)
-    passed = total - summary.failures
-    lines.append(f"{passed} of {total} slopes and checks came out as recorded.")
+    verdicts = [r.verdict for r in summary.slopes] + [r.verdict for r in summary.checks]
+    if total := sum(verdict != "reported" for verdict in verdicts):
+        passed = total - summary.failures
+        lines.append(f"{passed} of {total} slopes and checks came out as recorded.")
     return lines
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from command_line import table_lines
 from leml_theory.bounds import shown_bounds
 from leml_theory.sweep.experiments import SlopeRow
+from leml_theory.sweep.experiments.custom import GRID
 from leml_theory.sweep.frame import bounds_in, is_valid
 
 FORMATS = ("text", "latex")
@@ -19,6 +20,7 @@ _PLACE = (
     "experiment", "series", "quantity", "ball", "law", "labels", "loss", "n", "d", "L", "s",
     "observed", "skew", "radius_factor", "rank",
 )  # fmt: skip
+_HEADS = {"labels": "world", "radius_factor": "radius"}
 _TEX = {"\\": r"\textbackslash{}", "%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "$": r"\$",
         "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
         "±": r"$\pm$", "√": r"$\surd$", "|": r"$|$", "<": "$<$", ">": "$>$"}  # fmt: skip
@@ -26,19 +28,22 @@ _TEX = {"\\": r"\textbackslash{}", "%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#
 
 def result_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per measured value as text; what is the same in all rows is left out."""
-    kept = [name for name in _PLACE if name in frame and len(frame[name].unique()) > 1]
-    table = frame[kept].map(_short)
+    grid = set(frame["experiment"]) == {GRID}  # its series repeat what other columns say
+    places = [name for name in _PLACE if name in frame and not (grid and name == "series")]
+    kept = [name for name in places if len(frame[name].dropna().unique()) > 1]
+    table = frame[kept].map(_short).rename(columns=_HEADS)
     valid = pd.DataFrame(
         {shown_bounds()[x].label: frame[x].where(is_valid(frame, x)) for x in bounds_in(frame)}
     )
     some = valid.notna().any(axis=1)
-    return table.assign(
+    full = table.assign(
         value=[_with_error(v, e) for v, e in zip(frame["value"], frame["stderr"], strict=True)],
         draws=frame["draws"].map(_short),
         predicted=frame["predicted"].map(_short),
         bound=valid.min(axis=1).map(_short),
         **{"bound by": valid[some].idxmin(axis=1).reindex(frame.index, fill_value="none is valid")},
     )
+    return full[[name for name in full if any(full[name])]]
 
 
 def slope_frame(rows: Iterable[SlopeRow]) -> pd.DataFrame:
@@ -64,11 +69,13 @@ def imprecise(frame: pd.DataFrame) -> list[str]:
     reached = rows["stderr"] / rows["value"].abs()
     missed = reached > rows["precision"]
     if not missed.any():
-        return [f"All standard errors are within {rows['precision'].iloc[0]:.3g} of the values."]
+        share = 100 * rows["precision"].iloc[0]
+        return [f"All standard errors are within {share:.3g} % of the values."]
     worst = rows.iloc[int(reached.to_numpy().argmax())]
+    where = f"n = {worst['n']}, {worst['ball']}"
     return [
         f"{int(missed.sum())} of {len(rows)} values did not reach the precision with the most draws"
-        f" allowed; the worst has {reached.max():.2g} at n = {worst['n']}, {worst['ball']}."
+        f" allowed; the worst has {100 * reached.max():.2g} % at {where}."
     ]
 
 
@@ -121,3 +128,11 @@ def table_text(table: pd.DataFrame, form: str, caption: str) -> str:
     if form == "latex":
         return _latex(table, caption)
     return "\n".join([f"{caption}:", *text_lines(table)])
+
+
+def value_tables(frame: pd.DataFrame, form: str = "text") -> list[str]:
+    """Return the measured values, one table per quantity."""
+    return [
+        table_text(result_table(rows), form, f"Measured {quantity}, ± one standard error")
+        for quantity, rows in frame.groupby("quantity", sort=False)
+    ]

@@ -176,6 +176,7 @@ def _measure(
                 measure=work,
                 recompute=options.recompute,
                 progress=False,
+                in_order=True,
             )
     except RunError as error:
         return str(error)

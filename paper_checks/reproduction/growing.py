@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from leml_theory.runs import Cell, Result, Store, read_shard
+from paper_checks.reproduction.planning import kind_of
 
 __all__ = ["growing", "time_left", "within"]
 
@@ -32,21 +33,16 @@ def time_left(cells: Sequence[Cell], seconds: Mapping[str, float], jobs: int) ->
     kinds: dict[tuple[str, ...], list[float]] = {}
     for cell in cells:
         if cell.key in seconds:
-            kinds.setdefault(_kind(cell), []).append(seconds[cell.key])
+            kinds.setdefault(kind_of(cell), []).append(seconds[cell.key])
     left = [cell for cell in cells if cell.key not in seconds]
-    known = [sum(own) / len(own) for cell in left if (own := kinds.get(_kind(cell)))]
+    known = [sum(own) / len(own) for cell in left if (own := kinds.get(kind_of(cell)))]
     said = f"{len(cells) - len(left)} of {len(cells)} trainings"
-    if known:
-        said += f", about {sum(known) / jobs:.0f} s left"
+    if left and not known:
+        return f"{said}, no estimate yet"
+    said += f", about {sum(known) / jobs:.0f} s left" if left else ""
     if unknown := len(left) - len(known):
-        more = "more " if known else ""
-        said += f", {unknown} {more}of kinds that none has finished of yet"
+        said += f" for {len(known)} of them; {unknown} are of kinds not tried yet"
     return said
-
-
-def _kind(cell: Cell) -> tuple[str, ...]:
-    """Return what trainings of similar length have in common."""
-    return tuple(str(cell.parameters[name]) for name in ("dataset", "method", "loss", "protocol"))
 
 
 @contextlib.contextmanager

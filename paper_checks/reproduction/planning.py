@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -171,8 +172,33 @@ class Plan:
         return [task.cell(i, self.seed) for i in range(self.repetitions[task])]
 
     def all_cells(self) -> list[Cell]:
-        """Return every cell."""
-        return [cell for task in self.repetitions for cell in self.cells(task)]
+        """Return every cell: first one task of each kind, which tells what the others take.
+
+        Cheap kinds come first, so that a small budget shows most of the methods.
+        """
+        before: Counter[tuple[str, ...]] = Counter()
+        parts = []
+        for task in self.repetitions:
+            cells = self.cells(task)
+            kind = kind_of(cells[0])
+            parts.append((before[kind], _cost(cells[0]), cells))
+            before[kind] += 1
+        parts.sort(key=lambda part: part[:2])
+        return [cell for _, _, cells in parts for cell in cells]
+
+
+def kind_of(cell: Cell) -> tuple[str, ...]:
+    """Return what trainings of similar length have in common."""
+    return tuple(str(cell.parameters[name]) for name in ("dataset", "method", "loss", "protocol"))
+
+
+def _cost(cell: Cell) -> int:
+    """Return by how many tens a training is longer than a closed form, roughly."""
+    of = cell.parameters
+    quick = of["protocol"] in ("closed form", "unit penalty") or of["loss"] == "none"
+    slow = of["loss"] in ("logistic", "squared_hinge", "weighted_rank")
+    more = (slow, of["protocol"] == "selected", of["method"] == "BCS")
+    return sum(map(int, more)) - int(quick)
 
 
 @functools.cache

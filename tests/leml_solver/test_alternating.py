@@ -289,6 +289,13 @@ def test_progress_goes_to_the_error_stream(capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "objective" in captured.err
+    assert "less than 0.01 s each" in captured.err  # it promised 'about 6e-08 s each'
+
+
+def test_a_log_is_not_filled_with_every_state_of_the_bar(capsys):
+    X, Y = _data()
+    fit_factors(X, Y, rank=2, penalty=1.0, options=_options(progress=True, max_iter=50, tol=0.0))
+    assert capsys.readouterr().err.count("s each") <= 3  # its start and its end
 
 
 def test_rounding_ends_a_fit_that_cannot_fall_further():

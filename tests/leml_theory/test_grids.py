@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from leml_theory.plots import describe_axes, grid_quantities, plot_grid
+from leml_theory.plots.captions import caption
 from leml_theory.sweep.__main__ import main
 from leml_theory.sweep.experiments.custom import Grid
 from leml_theory.sweep.grid_options import toml_lines
@@ -207,10 +208,72 @@ def test_partial_results_can_be_tabled_and_drawn(killed, capsys):
     assert run("table", "--out", killed) == 0
     found = capsys.readouterr()
     assert "6 of 12 cells are measured so far" in found.err
-    assert "Measured values" in found.out
+    assert "Measured excess risk, ± one standard error:" in found.out
     assert run("plot", "--out", killed) == 0
     assert list(killed.glob("grid*.png"))
     assert not (killed / "results.csv").exists()
+
+
+def crowded(frame):
+    """Return the frame as if six worlds with long names, each with its loss, had been measured."""
+    losses = frame["labels"].map({"shared": "squared", "rank-1": "squared_hinge"})
+    parts = [frame.assign(labels=frame["labels"] + f"-signs-{k}", loss=losses) for k in range(3)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_names_that_would_meet_are_turned_and_stay_within_the_picture(frame):
+    figure = plot_grid(crowded(frame), x="world", hue="L")
+    figure.canvas.draw()
+    edges = figure.bbox
+    for ax in figure.axes:
+        boxes = [tick.get_window_extent() for tick in ax.get_xticklabels()]
+        assert all(box.x0 >= edges.x0 and box.y0 >= edges.y0 for box in boxes)
+        assert ax.get_legend() is None or not any(
+            box.overlaps(ax.get_legend().get_window_extent()) for box in boxes
+        )
+    names = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
+    assert names[:2] == ["shared-signs-0 (squared)", "rank-1-signs-0 (squared hinge)"]
+    assert not any("hinge" in ax.get_title(loc="left") for ax in figure.axes)  # no axis of its own
+    assert figure.axes[0].get_xticklabels()[0].get_rotation() > 0
+
+
+def test_points_that_a_logarithmic_axis_cannot_show_are_named_in_every_kind_of_panel(frame):
+    negative = frame.assign(value=frame["value"].where(frame["labels"] != "rank-1", -0.1))
+    for axes in ({"x": "n"}, {"x": "world", "panel": "n"}, {"x": "n", "hue": "L"}):
+        told = [text for ax in plot_grid(negative, **axes).axes for text in legend_texts(ax)]
+        assert any("at or below zero" in text for text in told), axes
+
+
+def legend_texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()] if ax.get_legend() else []
+
+
+def test_bars_that_reach_zero_do_not_stretch_the_axis(frame):
+    wide = frame.assign(stderr=frame["value"].abs())
+    for axes in ({"x": "world", "panel": "n"}, {"x": "n", "hue": "L"}):
+        low, _ = plot_grid(wide, **axes).axes[0].get_ylim()
+        shown = wide["value"][(wide["quantity"] == "excess risk") & (wide["value"] > 0)]
+        assert low > shown.min() / 10
+
+
+def at_radius(rows, factor):
+    """Return the rows as measured at another radius; the pooled fit has the factor for its own."""
+    radii = (rows["radius"] * factor).where(rows["ball"] != "pooled", factor)
+    return rows.assign(radius=radii, radius_factor=rows["radius_factor"] * factor)
+
+
+def test_the_pooled_fit_is_drawn_at_every_radius(frame):
+    own = frame[(frame["labels"] == "shared") & (frame["n"] == 32) & (frame["L"] == 2)]
+    one = pd.concat([at_radius(own, factor) for factor in (1, 2, 4)], ignore_index=True)
+    axes = plot_grid(one, x="radius").axes
+    pooled = [x for ax in axes for x in describe_axes(ax).lines if x.label.startswith("pooled")]
+    assert [len(line.x) for line in pooled] == [3]
+
+
+def test_panels_say_which_labels_are_seen(frame):
+    some = frame.assign(skew="observed:0.3")
+    assert "30 % observed" in plot_grid(some).axes[0].texts[0].get_text()
+    assert "s = 2" in plot_grid(frame.assign(s=2.0)).axes[0].texts[0].get_text()
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -230,5 +293,31 @@ def test_tables_hold_every_row(frame, form, capsys):
 def test_the_table_command_prints_slopes_for_a_paper(folder, capsys):
     assert run("table", "--out", folder, "--format", "latex") == 0
     printed = capsys.readouterr().out
-    assert printed.count(r"\begin{tabular}") == 2
+    assert printed.count(r"\begin{tabular}") == 4  # one per quantity, and the slopes
+    assert "series" not in printed.partition("Slopes")[0]  # it would repeat the other columns
+    assert not {"labels", r"radius\_factor"} & set(printed.split())
     assert r"$\pm$" in printed
+
+
+def test_a_grid_of_one_place_shows_its_values_and_counts_nothing(tmp_path, capsys):
+    """It used to say '1 cells' and '0 of 0 slopes', and no measured value at all."""
+    place = ["--n", 32, "--d", 3, "--L", 2, "--precision", "40%", "--draws", 4, "--jobs", 1]
+    assert run(*place, "--out", tmp_path) == 0
+    found = capsys.readouterr()
+    value = pd.read_csv(tmp_path / "results.csv")["value"][0]
+    assert f"{value:.2g}" in found.out
+    assert "recorded" not in found.out
+    assert "within 40 % of the values" in found.out
+    assert "1 cell in" in found.err
+    (ax,) = plot_grid(pd.read_csv(tmp_path / "results.csv")).axes
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["trace", "Frobenius"]
+    assert "slopes" not in caption([ax])
+
+
+def test_what_a_grid_cannot_mean_is_refused_in_terms_of_options(tmp_path, capsys):
+    for given, message in (
+        (["--L", 4, "--s", 7], "--skew replaced"),
+        (["--loss", "squared"], "leave out --loss"),
+    ):
+        assert run("--n", 30, "--d", 2, *given, "--out", tmp_path) == 2
+        assert message in capsys.readouterr().err

@@ -33,7 +33,7 @@ from leml_theory.sweep.page import report_page
 from leml_theory.sweep.page.content import page_data
 from leml_theory.worlds import LAWS, feature_law, label_bound, observation_of
 from simulations import IsotropicGaussian
-from tests.browser import chromium, opened
+from tests.browser import check_narrow, chromium, opened
 
 QUANTITIES = ("average", "expected", "probable", "gap")
 MINUS = "\N{MINUS SIGN}"
@@ -393,6 +393,24 @@ def test_screen_readers_find_names_for_every_control_and_chart(page):
         assert chart.get_attribute("role") == "img"
         assert len(chart.get_attribute("aria-label")) > 30
     assert page.locator("main .chart ~ details table").count() == charts.count()
+
+
+def test_the_page_fits_a_telephone_and_its_letters_stay_readable(page):
+    """Controls stood as wide as the longest command; charts shrank to unreadable letters."""
+    check_narrow(page)
+    widths = page.evaluate("[...document.querySelectorAll('.chart svg')].map((x) => x.clientWidth)")
+    assert min(width for width in widths if width) >= 600
+
+
+def test_a_grid_says_what_it_is_and_counts_no_checks_that_it_has_not(browser, tmp_path):
+    """It said 'Preset undefined' and '0 slope or check not as recorded'."""
+    given = ["--n", "16,32", "--d", "3", "--L", "2", "--draws", "2", "--jobs", "1"]
+    assert main([*given, "--out", str(tmp_path)]) == 0
+    with opened(browser, tmp_path / "report.html") as page:
+        run = page.text_content("#run")
+        assert run.startswith("Grid of n = 16, 32; d = 3; L = 2;")
+        assert "draws = 2" in run
+        assert not re.search("undefined|recorded", run + page.text_content("#verdict"))
 
 
 def test_the_report_command_writes_the_same_page_again(results, capsys):

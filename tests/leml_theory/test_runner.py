@@ -20,7 +20,7 @@ from toy_measure import N_CELLS, cells
 
 from leml_theory.runs.cells import Cell
 from leml_theory.runs.runner import RunError, execute
-from leml_theory.runs.store import Result, Shard, Store, StoreError
+from leml_theory.runs.store import Result, Shard, Store, StoreError, read_shard
 
 HERE = Path(__file__).parent
 PATHS = os.pathsep.join([str(HERE), str(HERE.parents[1])])
@@ -326,8 +326,17 @@ def test_progress_in_a_log_is_a_few_lines(tmp_path, capsys, monkeypatch):
     execute(cells(), created(tmp_path / "out", cells()), jobs=1, measure=toy_measure.measure)
     lines = capsys.readouterr().err.splitlines()
     assert 5 <= len(lines) <= 12
-    assert lines[-1] == "200 of 200 cells, about 0 s left"
-    assert all(re.fullmatch(r"\d+ of 200 cells, about \d+ s left", line) for line in lines)
+    assert lines[-1] == "200 of 200 cells"
+    assert lines[0] == "1 of 200 cells"  # once 'about 2204 s left' for a run of two minutes
+    assert all(re.fullmatch(r"\d+ of 200 cells, about \d+ s left", x) for x in lines[1:-1])
+
+
+def test_cells_are_measured_in_the_given_order_if_asked_for(tmp_path):
+    given = cells()[::-1]
+    store = created(tmp_path / "out", given)
+    execute(given, store, jobs=1, measure=toy_measure.measure, in_order=True)
+    (shard,) = sorted(store.shards.glob("*.jsonl"))
+    assert [result.key for result in read_shard(shard)] == [cell.key for cell in given]
 
 
 def test_progress_on_a_terminal_is_a_bar_with_the_time_left(tmp_path):

@@ -7,7 +7,7 @@ from paper_checks.checking import Outcome, Verdict
 from paper_checks.checking.fact import SUPPORTS
 from paper_checks.checking.running import Result, paper, run, select
 from paper_checks.page import write_page
-from tests.browser import chromium, opened
+from tests.browser import check_narrow, chromium, opened
 
 IDS = "A1,A12,A13,T5,F3"
 
@@ -45,6 +45,7 @@ def test_every_statement_has_its_verdict_and_its_evidence(browser, path, results
             assert result.statement.refuted_by in text
             assert all(fact.name in text for fact in result.outcome.facts)
             assert result.statement.correct in text
+        check_narrow(page)
         counts = page.locator("#verdict-figure svg").get_attribute("aria-label")
         wrong = sum(result.statement.verdict is Verdict.FALSE for result in results)
         assert f"{wrong} false as stated" in counts

@@ -107,6 +107,11 @@ class Grid:
                 raise ValueError(f"--rank must not exceed d or L, {smallest}, got {full['rank']}.")
         elif full["rank"]:
             raise ValueError("--rank is that of LEML; give --solver exact,leml as well.")
+        if full["loss"] and {"averages", "planted"} & set(full["world"]):
+            raise ValueError(
+                "The worlds averages and planted have no loss to choose; leave out --loss, or give "
+                "--world shared or another one with labels to learn."
+            )
         object.__setattr__(self, "spec", full)
         check_draws(full["draws"])
         for axis in ("x", "y", "hue", "panel"):
@@ -199,6 +204,11 @@ def _radius_column(quantity: str) -> str:
 
 def _check(place: Place) -> None:
     """Say what is wrong with a combination before anything is measured."""
+    if place["s"] > place["L"] and place["skew"] == "uniform":
+        raise ValueError(
+            f"--s {place['s']} asks for more labels per point than --L {place['L']} has; lower it, "
+            "or let labels be seen more than once by --skew replaced."
+        )
     seen = observation_of(place["skew"], place["L"], place["s"])
     law, world = feature_law(place["law"], place["d"]), place["world"]
     if world == "planted" and (law.kind != "rademacher" or not seen.fixed or place["s"] > 1):

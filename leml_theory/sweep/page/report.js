@@ -687,12 +687,18 @@
 
   function buildHead() {
     const { summary } = data;
-    const failed = [...(summary.slopes || []), ...(summary.checks || [])].filter(({ verdict }) => verdict === "fails").length;
+    const judged = [...(summary.slopes || []), ...(summary.checks || [])].filter(({ verdict }) => verdict !== "reported");
+    const failed = judged.filter(({ verdict }) => verdict === "fails").length;
+    const shown = (value) => [value].flat().join(", ");
+    const grid = Object.entries(summary.grid || {}).filter(([, value]) => shown(value) && value !== 0);
     const many = (count, one) => `${number(count)} ${one}${count === 1 ? "" : "s"}`;
-    byId("run").textContent = [`Preset ${summary.preset}`, `experiments ${(summary.experiments || []).join(", ")}`, `seed ${summary.seed}`,
+    const what = grid.length ? [`Grid of ${grid.map(([name, value]) => `${name} = ${shown(value)}`).join("; ")}`]
+      : [`Preset ${summary.preset}`, `experiments ${shown(summary.experiments || [])}`];
+    byId("run").textContent = [...what, `seed ${summary.seed}`,
       many(summary.cells ?? 0, "cell"), `leml-theory ${summary.version}`].join("; ") + ".";
     const bad = summary.violations.length + summary.contradictions.length + failed;
-    byId("verdict").textContent = `${many(summary.violations.length, "violation")} in ${many(summary.comparisons, "comparison")} with valid bounds; ${many(summary.contradictions.length, "contradiction")} of ${many(summary.sharp_predictions, "sharp prediction")}; ${many(failed, "slope or check").replace("checks", "check")} not as recorded.`
+    byId("verdict").textContent = `${many(summary.violations.length, "violation")} in ${many(summary.comparisons, "comparison")} with valid bounds; ${many(summary.contradictions.length, "contradiction")} of ${many(summary.sharp_predictions, "sharp prediction")}`
+      + (judged.length ? `; ${number(judged.length - failed)} of ${many(judged.length, "check")} of slopes and values came out as recorded.` : ".")
       + (data.left_out.length ? ` The page would be too large with all rows; results.csv also holds: ${data.left_out.join(", ")}.` : "");
     byId("verdict").className = bad ? "bad" : "";
     byId("versions").textContent = Object.entries(summary.versions || {}).map(([name, version]) => `${name} ${version}`).join(", ");
