@@ -145,7 +145,7 @@ def run_child(kind, folder, shape, iterations=5, **more):
 def cluster(args, place):
     """Wikipedia shape / 10: two worker processes against two threads of one process."""
     shape = shapes.WIKI_TENTH.scaled(args.scale)
-    nonzeros = int(1.06 * shape.n * shape.nonzeros / 2)  # a block for each worker
+    nonzeros = int(1.1 * shape.n * shape.nonzeros / 2)  # a block for each worker
     prepare(place / "tenth", shape, nonzeros)
     kinds = ("memory", "local:2", "blocks")
     rounds = [[run_child(kind, place / "tenth", shape) for kind in kinds] for _ in range(3)]

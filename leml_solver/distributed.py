@@ -45,7 +45,7 @@ __all__ = ["ClusterError", "connected", "fit_factors", "predict_topk"]
 
 _ATTEMPTS = 8  # at one pass in a row
 _WORKER_SECONDS = 120  # to wait for a worker
-_LOOK_SECONDS = 20  # after which those who wait for a result look whether there are workers
+_LOOK_SECONDS = 5  # after which those who wait for a result look whether anybody computes it
 _LOCAL_SETTINGS = {
     # A worker is started again; on a busy machine that takes longer than the usual 15 s.
     "distributed.deploy.lost-worker-timeout": "120s",
@@ -170,12 +170,17 @@ class ClusterPasses:
             yield self._insist(lambda leaf=leaf: self._result(leaf()), arguments)
 
     def _result(self, future: Future[Any]) -> Any:
-        """Wait for a result as long as there are workers."""
+        """Wait for a result as long as workers are busy.
+
+        When all workers die at once, tasks that are to run on one of them wait for ever.
+        """
+        idle = 0
         while True:
             try:
                 return future.result(timeout=_LOOK_SECONDS)
             except TimeoutError:
-                if future.status != "pending" or not self.client.nthreads():
+                idle = 0 if any(self.client.processing().values()) else idle + 1
+                if future.status == "error" or idle > 1:
                     raise
 
     def _insist(self, run: Any, arguments: tuple[Any, ...]) -> Any:

@@ -20,6 +20,8 @@ from pathlib import Path
 
 from leml_solver import AlternatingOptions, LEMLClassifier
 from leml_solver import distributed as cluster
+from leml_solver._blocked import block as work
+from leml_solver._blocked.passes import LocalPasses
 from leml_solver.blocks import fit_blocks
 from leml_solver.readers import ReadError
 
@@ -131,15 +133,26 @@ def test_a_worker_that_died_before_its_block_was_sent_is_no_error(client, monkey
     assert "workers" in calls[0]
 
 
-def test_a_result_that_nobody_computes_is_not_waited_for(client, monkeypatch):
-    monkeypatch.setattr(cluster, "_LOOK_SECONDS", 0.01)
+def test_a_result_that_takes_long_is_waited_for(client, monkeypatch):
+    monkeypatch.setattr(cluster, "_LOOK_SECONDS", 0.6)
     passes = cluster.ClusterPasses(client, cluster.as_source(pairs(*data())))
-    slow = client.submit(time.sleep, 0.1, pure=False)
-    assert passes._result(slow) is None  # looked often
-    endless = client.submit(time.sleep, 5, pure=False)
-    monkeypatch.setattr(client, "nthreads", dict)
-    with pytest.raises(TimeoutError):
-        passes._result(endless)
+    assert passes._result(client.submit(time.sleep, 2.7, pure=False)) is None
+
+
+def test_workers_that_all_die_at_once_change_nothing(client, monkeypatch):
+    """The tasks that were meant for them are given to others."""
+    monkeypatch.setattr(cluster, "_LOOK_SECONDS", 0.5)
+    source = cluster.as_source(pairs(*data()))
+    passes = cluster.ClusterPasses(client, source)
+    before = list(passes.homes)
+    for pid in client.run(os.getpid).values():
+        os.kill(pid, signal.SIGKILL)
+    while set(before) & set(client.nthreads()):
+        time.sleep(0.05)
+    found = passes.total(work.facts)
+    alone = LocalPasses([source.load(number) for number in range(len(source))]).total(work.facts)
+    assert all(np.array_equal(one, other) for one, other in zip(found, alone, strict=True))
+    assert not set(before) & set(passes.homes)
 
 
 class Killer(threading.Thread):
