@@ -405,11 +405,11 @@ def test_rows_ten_times_larger_than_the_memory_left_train(tmp_path):
             yield Dataset(X, sp.csr_array((rng.random((2000, 8)) < 0.2).astype(np.int32)))
 
     write_blocks(tmp_path / "small", rows(3), nonzeros=400_000)
-    large = write_blocks(tmp_path / "large", rows(26), nonzeros=400_000)
+    large = write_blocks(tmp_path / "large", rows(32), nonzeros=400_000)
     stored = sum(f.stat().st_size for f in (tmp_path / "large").rglob("*.npy"))
-    more = 12 << 20
+    more = 14 << 20
     assert stored > 10 * more
-    assert len(large.blocks) == 26
+    assert len(large.blocks) == 32
     code = LIMITED.format(
         small=str(tmp_path / "small"), large=str(tmp_path / "large"), more=more, stored=stored
     )
