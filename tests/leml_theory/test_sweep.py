@@ -155,7 +155,7 @@ def test_wrong_usage_ends_with_two_and_says_why(arguments, message, capsys):
         ([*GRID, "--only", "X1"], "cannot be joined"),
         ([*GRID, "--skew", "zipf"], "zipf:EXPONENT"),
         ([*GRID, "--world", "planted", "--s", "2"], "planted world needs"),
-        ([*GRID, "--s", "9"], "without replacement"),
+        ([*GRID, "--s", "9"], "more labels per point than"),
         ([*GRID, "--s", "2", "--skew", "zipf:1"], "only with uniform labels"),
         ([*GRID, "--world", "rank-1", "--loss", "hinge"], "needs labels of two values"),
         ([*GRID, "--world", "planted:0.5", "--law", "gaussian"], "need RademacherVectors"),
