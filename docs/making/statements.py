@@ -82,7 +82,7 @@ this site was built, at the quick size.
 
 def _statement_page(s, rows, note):
     """Return the page of one statement."""
-    check = CHECKS[s.id]
+    check = inspect.unwrap(CHECKS[s.id])
     where = Path(inspect.getsourcefile(check)).relative_to(ROOT)
     parts = [
         f"# {s.id}: {s.place}",

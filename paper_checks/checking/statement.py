@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import wraps
 from typing import Self
 
 import numpy as np
@@ -47,9 +48,11 @@ class Outcome:
         verdict_of(self.facts)
 
     @classmethod
-    def of(cls, *facts: Fact, note: str = "") -> Self:
-        """Return the outcome of a check that compares these facts."""
-        return cls(facts, note)
+    def of(cls, findings: Findings) -> Self:
+        """Return the outcome of a check that finds these facts and notes."""
+        found = list(findings)
+        notes = [item for item in found if isinstance(item, str)]
+        return cls(tuple(item for item in found if isinstance(item, Fact)), " ".join(notes))
 
     @property
     def verdict(self) -> Verdict | None:
@@ -74,6 +77,8 @@ class Effort:
         return quick if self.quick else full
 
 
+Findings = Iterator[Fact | str]
+"""What a check yields: facts, and in plain text what there is to say besides."""
 CheckFunction = Callable[[Effort], Outcome]
 CHECKS: dict[str, CheckFunction] = {}
 STATEMENTS: dict[str, Statement] = {}
@@ -88,17 +93,18 @@ class Statement:
     id : str
         Short name, such as 'A12'.
     place : str
-        Where it stands, spelled in full: 'Lemma 2', 'Table 5', 'Section 3.1', 'Equation (5)'.
+        Where it stands, spelled in full: 'Lemma 2', 'Table 5', 'Section 3.1', 'Equation (5)'. May
+        be left out if `where` begins with it.
     says : str
         What it says, in our own words.
     kind : Kind
         What sort of claim it makes.
-    verdict : Verdict
-        The recorded verdict, which must be the one that the facts of the check establish.
     how : str
         How it is checked.
     refuted_by : str
         What the check would have to see for the recorded verdict to be wrong.
+    verdict : Verdict
+        The recorded verdict, which must be the one that the facts of the check establish.
     correct : str
         The correct form where the paper's is wrong or incomplete; empty when it simply holds, as
         is all that follows.
@@ -113,29 +119,35 @@ class Statement:
         reader needs, 1 for the rest. Of no account when it simply holds.
     where : str
         The sentence in the paper: section, paragraph and sentence, or the formula's number.
-    anchor : str
-        Checksum of that sentence, so that a test can find it without a copy: the first twelve
-        digits of the sha256 of its letters and digits in lower case.
     """
 
     id: str
-    place: str
+    place: str = ""
     says: str
     kind: Kind
-    verdict: Verdict
     how: str
     refuted_by: str
+    verdict: Verdict = Verdict.HOLDS
     correct: str = ""
     why: str = ""
     example: str = ""
     sure: Sure | None = None
     matters: int = 1
     where: str = ""
-    anchor: str = ""
 
-    def __call__(self, check: CheckFunction) -> CheckFunction:
+    def __post_init__(self) -> None:
+        """Take the place from `where` if it is not given."""
+        begins = self.where.partition(",")[0].removeprefix("caption of ")
+        object.__setattr__(self, "place", self.place or begins)
+
+    def __call__(self, check: Callable[[Effort], Findings]) -> CheckFunction:
         """Record the statement together with the function that checks it."""
         if self.id in CHECKS:
             raise ValueError(f"Statement {self.id!r} is recorded twice; rename one.")
-        STATEMENTS[self.id], CHECKS[self.id] = self, check
-        return check
+
+        @wraps(check)
+        def checked(effort: Effort) -> Outcome:
+            return Outcome.of(check(effort))
+
+        STATEMENTS[self.id], CHECKS[self.id] = self, checked
+        return checked

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from leml_solver import LOSSES
 from leml_solver.algorithms import CGOptions, conjugate_gradient
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement
 from paper_checks.checking.fact import CONTROL, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, factor_world, vec
 
@@ -19,11 +19,10 @@ Array = NDArray[np.float64]
     place="Algorithm 3",
     says="Conjugate gradients solve the W-problem with the squared loss.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="The solver's iterates against the printed recursion, and both against the dense solution.",
     refuted_by="Iterates that differ, or a limit that is not the solution.",
 )
-def conjugate_gradients(effort: Effort) -> Outcome:
+def conjugate_gradients(effort: Effort) -> Findings:
     """The solver's iterates are those of the printed recursion, and end at the dense solution."""
     world = factor_world(effort.rng, SQUARED, penalty=3.0)
     w = vec(world.W)
@@ -40,14 +39,12 @@ def conjugate_gradients(effort: Effort) -> Outcome:
     exact = np.linalg.solve(H, r)
     errors = [np.linalg.norm(s - exact) / np.linalg.norm(exact) for s in printed]
     reason = "in exact arithmetic dk steps suffice; rounding takes a few more"
-    return Outcome.of(
-        CONTROL.equal(
-            "solver against the printed recursion, worst of steps 1, 2, 4", max(apart), 0.0, 1e-10
-        ),
-        SUPPORTS.at_most("error after dk + 10 steps", errors[-1], 0.0, 1e-9, reason),
-        SUPPORTS.at_most(
-            "error after dk / 2 steps over that at the start", errors[w.size // 2], 0.5
-        ),
+    yield CONTROL.equal(
+        "solver against the printed recursion, worst of steps 1, 2, 4", max(apart), 0.0, 1e-10
+    )
+    yield SUPPORTS.at_most("error after dk + 10 steps", errors[-1], 0.0, 1e-9, reason)
+    yield SUPPORTS.at_most(
+        "error after dk / 2 steps over that at the start", errors[w.size // 2], 0.5
     )
 
 
@@ -73,18 +70,15 @@ def algorithm_3(H: Array, residual: Array, steps: int) -> list[Array]:
     place="Appendix A.1",
     says="The Hessian does not depend on w for the squared loss.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Hessians at two points, for the squared and for the logistic loss.",
     refuted_by="A change with the squared loss.",
 )
-def hessian_does_not_move(effort: Effort) -> Outcome:
+def hessian_does_not_move(effort: Effort) -> Findings:
     """For the squared loss the Hessian is one matrix for all w; for the logistic loss it is not."""
     changes = {}
     for name in ("squared", "logistic"):
         world = factor_world(effort.rng, LOSSES[name])
         first, second = (world.hessian(factor * vec(world.W)) for factor in (1.0, -0.5))
         changes[name] = float(np.linalg.norm(first - second) / np.linalg.norm(first))
-    return Outcome.of(
-        SUPPORTS.equal("squared loss: change of the Hessian", changes["squared"], 0.0, 1e-15),
-        CONTROL.different("logistic loss: change of the Hessian", changes["logistic"], 0.0, 1e-2),
-    )
+    yield SUPPORTS.equal("squared loss: change of the Hessian", changes["squared"], 0.0, 1e-15)
+    yield CONTROL.different("logistic loss: change of the Hessian", changes["logistic"], 0.0, 1e-2)

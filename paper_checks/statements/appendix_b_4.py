@@ -10,7 +10,7 @@ from scipy.stats import gamma
 
 from leml_theory.bounds import complexity as bounds
 from leml_theory.rademacher import spectral_norms
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.small import enumerated, signed_sums
 from simulations import RademacherVectors, UniformLabels
@@ -37,24 +37,23 @@ def log_mgf(d: int, v: Array, count: int) -> float:
     place="Appendix B.4",
     says="On E_max the columns of A have E exp<A_l, v> <= exp(|v|^2/2).",
     kind=Kind.UPPER_BOUND,
-    verdict=Verdict.HOLDS,
     how="Rademacher features enumerated: exact exponential moments at many v.",
     refuted_by="A logarithm of the moment above |v|^2/2 at n_l <= 2Pn.",
 )
-def exponential_moment_of_a_column(effort: Effort) -> Outcome:
+def exponential_moment_of_a_column(effort: Effort) -> Findings:
     """For E_max log E exp <A_l, v> <= |v|^2/2, with equality as v tends to 0."""
     d, directions = 4, effort.rng.normal(size=(effort.pick(20, 100), 4))
     sizes = np.geomspace(1e-3, 30, 30)
     rays = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     ratios = [log_mgf(d, t * u, 16) / (t * t / 2) for u in rays for t in sizes]
     beyond = log_mgf(d, 1e-3 * rays[0], 24) / (1e-6 / 2)
-    return Outcome.of(
-        SUPPORTS.at_most(
-            "log MGF over |v|^2/2 at n_l = 2Pn, largest", max(ratios), 1.0, 1e-8, "rounding"
-        ),
-        CONTROL.at_least("the same, near v = 0", max(ratios), 1.0, 1e-4, "next term of the series"),
-        CONTROL.at_least("at n_l = 3Pn", beyond, 1.4),
+    yield SUPPORTS.at_most(
+        "log MGF over |v|^2/2 at n_l = 2Pn, largest", max(ratios), 1.0, 1e-8, "rounding"
     )
+    yield CONTROL.at_least(
+        "the same, near v = 0", max(ratios), 1.0, 1e-4, "next term of the series"
+    )
+    yield CONTROL.at_least("at n_l = 3Pn", beyond, 1.4)
 
 
 def log_moment(p: int) -> float:
@@ -80,23 +79,20 @@ def moment_envelope(p: int) -> float:
     place="Appendix B.4",
     says="So the sub-Gaussian norm of A_l is at most one.",
     kind=Kind.UPPER_BOUND,
-    verdict=Verdict.HOLDS,
     how="Envelope of all moments up to 200 from the exponential moment, Vershynin's definition.",
     refuted_by="An envelope above one.",
 )
-def sub_gaussian_norm(_: Effort) -> Outcome:
+def sub_gaussian_norm(_: Effort) -> Findings:
     """By moments, as Vershynin defines it, the psi_2 norm is at most 1; by E exp it is 1.63."""
     envelope = [moment_envelope(p) for p in range(1, 201)]
     orlicz = math.sqrt(8 / 3)  # E exp(g^2/K^2) = (1 - 2/K^2)^(-1/2) = 2
-    return Outcome.of(
-        SUPPORTS.at_most(
-            "sup over p of the moment envelope", max(envelope), 1.0, 1e-12, "rounding"
-        ),
-        CONTROL.equal("attained at p = 1", envelope[0], 1.0, 1e-12),
-        CONTROL.at_most("largest from p = 3 on", max(envelope[2:]), 0.92),
-        CONTROL.equal("E exp(g^2/K^2) at K^2 = 8/3", (1 - 2 / orlicz**2) ** -0.5, 2.0, 1e-12),
-        CONTROL.different("norm by E exp(X^2/K^2) <= 2, a Gaussian", orlicz, 1.0, 0.5),
+    yield SUPPORTS.at_most(
+        "sup over p of the moment envelope", max(envelope), 1.0, 1e-12, "rounding"
     )
+    yield CONTROL.equal("attained at p = 1", envelope[0], 1.0, 1e-12)
+    yield CONTROL.at_most("largest from p = 3 on", max(envelope[2:]), 0.92)
+    yield CONTROL.equal("E exp(g^2/K^2) at K^2 = 8/3", (1 - 2 / orlicz**2) ** -0.5, 2.0, 1e-12)
+    yield CONTROL.different("norm by E exp(X^2/K^2) <= 2, a Gaussian", orlicz, 1.0, 0.5)
 
 
 def bernstein_from_moments(norm: float) -> float:
@@ -119,11 +115,10 @@ def moment_series(u: float) -> float:
     place="Theorem 5",
     says="Bernstein's inequality for sub-exponential variables, with an absolute constant c1.",
     kind=Kind.UPPER_BOUND,
-    verdict=Verdict.HOLDS,
     how="The constant derived again from the moment series; exact gamma tails beside the bound.",
     refuted_by="A tail above the bound, or a series above the Gaussian form it is replaced by.",
 )
-def bernstein(_: Effort) -> Outcome:
+def bernstein(_: Effort) -> Findings:
     """Theorem 5 holds with c1 = 1/(8 e^2); K = 4 makes it 1/(128 e^2)."""
     grid = np.linspace(1e-4, 1 / (2 * math.e), 200)
     series = max(moment_series(u) / (2 * math.e**2 * u * u) for u in grid)
@@ -135,16 +130,14 @@ def bernstein(_: Effort) -> Outcome:
         for N in (1, 5, 50, 500)
         for eps in np.geomspace(0.01, 20, 40)
     ]
-    return Outcome.of(
-        CONTROL.equal(
-            "tracked constant", bounds.BERNSTEIN_CONSTANT, bernstein_from_moments(4.0), 1e-15
-        ),
-        SUPPORTS.at_most("series over 2 e^2 u^2, largest", series, 1.0),
-        CONTROL.at_most("psi_1 norm of a centred exponential", norm, 1.0),
-        SUPPORTS.at_most("log of exact tail over bound, exponentials", max(tails), 0.0),
-        CONTROL.equal(
-            "c2 = log 9/c1", bounds.NET_CONSTANT * bernstein_from_moments(4.0), math.log(9), 1e-12
-        ),
+    yield CONTROL.equal(
+        "tracked constant", bounds.BERNSTEIN_CONSTANT, bernstein_from_moments(4.0), 1e-15
+    )
+    yield SUPPORTS.at_most("series over 2 e^2 u^2, largest", series, 1.0)
+    yield CONTROL.at_most("psi_1 norm of a centred exponential", norm, 1.0)
+    yield SUPPORTS.at_most("log of exact tail over bound, exponentials", max(tails), 0.0)
+    yield CONTROL.equal(
+        "c2 = log 9/c1", bounds.NET_CONSTANT * bernstein_from_moments(4.0), math.log(9), 1e-12
     )
 
 
@@ -159,11 +152,10 @@ def squared_projection(d: int, count: int, n: int, share: float) -> float:
     place="Appendix B.4",
     says="E Z_l^2 <= sigma_1/eta^2, and the centred squares have sub-exponential norm at most 4.",
     kind=Kind.UPPER_BOUND,
-    verdict=Verdict.HOLDS,
     how="Exact second moment by enumeration; envelope of the moments of the square.",
     refuted_by="A second moment or an envelope above the claim.",
 )
-def sub_exponential_norm(_: Effort) -> Outcome:
+def sub_exponential_norm(_: Effort) -> Findings:
     """E Z_l^2 <= sigma_1/eta^2, and the centred squares have psi_1 norm at most 4."""
     d, n, share = 3, 4, 0.5
     V, chances, counts = signed_sums(RademacherVectors(d), UniformLabels(1), n)
@@ -174,18 +166,16 @@ def sub_exponential_norm(_: Effort) -> Outcome:
     logs = p * math.log(2) + np.array([math.lgamma(k + 0.5) for k in p]) - math.log(math.pi) / 2
     gaussian = float((np.exp(logs / p) / p).max())
     envelope = max(2 * moment_envelope(2 * k) ** 2 for k in range(1, 101))
-    return Outcome.of(
-        CONTROL.equal(
-            "E Z_l^2 by enumeration, n_l = 2Pn", exact, squared_projection(d, n, n, share), 1e-12
-        ),
-        SUPPORTS.at_most(
-            "E Z_l^2 against sigma_1/eta^2", squared_projection(d, n, n, share), 1.0, 1e-12
-        ),
-        SUPPORTS.at_most("psi_1 norm of Z^2, any law, at most 2", envelope, 2.0),
-        SUPPORTS.at_most("twice that, centred, at most 4", 2 * envelope, 4.0),
-        CONTROL.equal("psi_1 norm of g^2", gaussian, 1.0, 1e-9),
-        CONTROL.equal("label counts in the enumeration", counts.max(), n, 0),
+    yield CONTROL.equal(
+        "E Z_l^2 by enumeration, n_l = 2Pn", exact, squared_projection(d, n, n, share), 1e-12
     )
+    yield SUPPORTS.at_most(
+        "E Z_l^2 against sigma_1/eta^2", squared_projection(d, n, n, share), 1.0, 1e-12
+    )
+    yield SUPPORTS.at_most("psi_1 norm of Z^2, any law, at most 2", envelope, 2.0)
+    yield SUPPORTS.at_most("twice that, centred, at most 4", 2 * envelope, 4.0)
+    yield CONTROL.equal("psi_1 norm of g^2", gaussian, 1.0, 1e-9)
+    yield CONTROL.equal("label counts in the enumeration", counts.max(), n, 0)
 
 
 def net_of_the_circle(radius: float) -> Array:
@@ -202,7 +192,7 @@ def net_bound(d: int, radius: float) -> float:
 
 @Statement(
     id="B19",
-    place="Appendix B.4",
+    where="Appendix B.4, line 12 of the formulas",
     says="|A v|^2 = sum of <A_l, v>^2 holds over a 1/4-net of 9^d points with probability 'at "
     "most' 1 - 9^d exp(...), and |A|^2 is at most twice the maximum over the net.",
     kind=Kind.CONSISTENCY,
@@ -216,10 +206,8 @@ def net_bound(d: int, radius: float) -> float:
     "the subtracted term.",
     example="A = (1, 0)^T, v = (1, 0)^T: A^T v = 1, A v does not exist.",
     sure=Sure.PROVED,
-    where="Appendix B.4, line 12 of the formulas",
-    anchor="0dec611727d3",
 )
-def net_argument(effort: Effort) -> Outcome:
+def net_argument(effort: Effort) -> Findings:
     """As v has d entries and A is d x L, A^T v is meant; 9^d points and the factor 2 hold."""
     A = effort.rng.normal(size=(effort.pick(300, 3000), 2, 2))
     net = net_of_the_circle(0.25)
@@ -229,15 +217,13 @@ def net_argument(effort: Effort) -> Outcome:
     # The inequality holds surely for d = L = 1 and eps as large as this: 'at most' is 'at least'.
     eps = math.log(9 / 0.01) / bounds.BERNSTEIN_CONSTANT
     largest = 1 / column_scale(1.0, 1.0, 1) ** 2
-    return Outcome.of(
-        MEANT.equal("sum of <A_l, v>^2 is |A^T v|^2", _sum_of_squares(A[0], v), columns, 1e-12),
-        REFUTES.different("against the printed |A v|^2", np.square(A[0] @ v).sum(), columns, 1e-6),
-        REFUTES.at_least("chance (one) against 'at most' 0.99", largest <= 1 + eps, 0.995),
-        SUPPORTS.at_most("points of a 1/4-net of the circle", net.shape[1], net_bound(2, 0.25)),
-        CONTROL.equal("9^d", net_bound(2, 0.25), 81.0, 1e-9),
-        SUPPORTS.at_most(
-            "|A|^2 over the net's maximum", (spectral_norms(A) ** 2 / over_net).max(), 2.0
-        ),
+    yield MEANT.equal("sum of <A_l, v>^2 is |A^T v|^2", _sum_of_squares(A[0], v), columns, 1e-12)
+    yield REFUTES.different("against the printed |A v|^2", np.square(A[0] @ v).sum(), columns, 1e-6)
+    yield REFUTES.at_least("chance (one) against 'at most' 0.99", largest <= 1 + eps, 0.995)
+    yield SUPPORTS.at_most("points of a 1/4-net of the circle", net.shape[1], net_bound(2, 0.25))
+    yield CONTROL.equal("9^d", net_bound(2, 0.25), 81.0, 1e-9)
+    yield SUPPORTS.at_most(
+        "|A|^2 over the net's maximum", (spectral_norms(A) ** 2 / over_net).max(), 2.0
     )
 
 
@@ -266,7 +252,7 @@ def bare_last_step(d: int, n_labels: int, ratio: float) -> float:
 
 @Statement(
     id="B20",
-    place="Appendix B.4",
+    where="Appendix B.4, paragraph 16, sentence 1",
     says="d >= L makes eps >= 1 and lets the last step absorb L sigma_1 into d (eta^2 + sigma_1).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
@@ -277,32 +263,26 @@ def bare_last_step(d: int, n_labels: int, ratio: float) -> float:
     example="d = 1, L = 2078: eps = 2078.1/2078 > 1.",
     sure=Sure.PROVED,
     matters=2,
-    where="Appendix B.4, paragraph 16, sentence 1",
-    anchor="f51cfd29bc96",
 )
-def where_d_and_labels_meet(_: Effort) -> Outcome:
+def where_d_and_labels_meet(_: Effort) -> Findings:
     """Enough is d >= L; with the constants kept L <= c2 d = 2078 d is, in both steps."""
     ratios = (0.01, 0.5, 1.0)
     sizes = (1, 10, 1000)
     within = [last_step(d, 2078 * d, r) for d in sizes for r in ratios]
-    return Outcome.of(
-        SUPPORTS.at_least("eps at d = L", net_deviation(64, 64), 1.0),
-        SLACK.at_least("eps at L = 2078 d", net_deviation(1, 2078), 1.0),
-        REPAIRED.at_most("eps at L = 2079 d", net_deviation(1, 2079), 1.0),
-        SUPPORTS.at_most(
-            "last step without constants, d = L", bare_last_step(9, 9, 1.0), 1.0, 1e-12
-        ),
-        CONTROL.at_least("last step without constants, L = 9 d", bare_last_step(9, 81, 1.0), 2.0),
-        SLACK.at_most("last step with them, L = 2078 d, largest", max(within), 1.0, 1e-12),
-        CONTROL.at_least("last step with them, L = 5000 d", last_step(1000, 5_000_000, 1.0), 1.5),
-        note="The proof declares d >= L where it needs only c2 d >= L; without the constants the "
-        "last step costs (1 + L/d)/2.",
+    yield SUPPORTS.at_least("eps at d = L", net_deviation(64, 64), 1.0)
+    yield SLACK.at_least("eps at L = 2078 d", net_deviation(1, 2078), 1.0)
+    yield REPAIRED.at_most("eps at L = 2079 d", net_deviation(1, 2079), 1.0)
+    yield SUPPORTS.at_most(
+        "last step without constants, d = L", bare_last_step(9, 9, 1.0), 1.0, 1e-12
     )
+    yield CONTROL.at_least("last step without constants, L = 9 d", bare_last_step(9, 81, 1.0), 2.0)
+    yield SLACK.at_most("last step with them, L = 2078 d, largest", max(within), 1.0, 1e-12)
+    yield CONTROL.at_least("last step with them, L = 5000 d", last_step(1000, 5_000_000, 1.0), 1.5)
 
 
 @Statement(
     id="B21",
-    place="Appendix B.4",
+    where="Appendix B.4, line 20 of the formulas",
     says="E[Y] equals the integral of P[Y > eps] over eps > 0.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -312,10 +292,8 @@ def where_d_and_labels_meet(_: Effort) -> Outcome:
     why="The integral is E max(Y, 0).",
     example="Y = -1 always: E[Y] = -1, the integral is 0.",
     sure=Sure.PROVED,
-    where="Appendix B.4, line 20 of the formulas",
-    anchor="a20e72602379",
 )
-def tail_integral(effort: Effort) -> Outcome:
+def tail_integral(effort: Effort) -> Findings:
     """Y can be negative, so its mean is below the integral of its tail, which is E max(Y, 0)."""
     n, d, n_labels = effort.pick(3, 4), 2, 2
     law = RademacherVectors(d)
@@ -323,9 +301,7 @@ def tail_integral(effort: Effort) -> Outcome:
     squares = spectral_norms(V / column_scale(1 / d, 1 / n_labels, n)) ** 2
     Y = squares / 2 - n_labels - bounds.NET_CONSTANT * d
     mean, positive = float(chances @ Y), float(chances @ np.maximum(Y, 0.0))
-    return Outcome.of(
-        REFUTES.different("E[Y] against the integral of its tail", mean, positive, 1.0),
-        REPAIRED.at_most("E[Y] against the integral", mean, positive),
-        MEANT.at_most("integral against 1/c1", positive, 1 / bounds.BERNSTEIN_CONSTANT),
-        CONTROL.equal("E|A|_F^2", chances @ np.square(V).sum(axis=(1, 2)), n, 1e-12),
-    )
+    yield REFUTES.different("E[Y] against the integral of its tail", mean, positive, 1.0)
+    yield REPAIRED.at_most("E[Y] against the integral", mean, positive)
+    yield MEANT.at_most("integral against 1/c1", positive, 1 / bounds.BERNSTEIN_CONSTANT)
+    yield CONTROL.equal("E|A|_F^2", chances @ np.square(V).sum(axis=(1, 2)), n, 1e-12)

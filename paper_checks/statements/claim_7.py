@@ -12,7 +12,7 @@ from leml_solver import LOSSES, FrobeniusBall, TraceBall, minimise
 from leml_theory import predictions as sharp
 from leml_theory.rademacher import rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.printed import QUOTED
 from paper_checks.worlds.exact_tails import squared_norm_chance
@@ -31,12 +31,11 @@ CLAIMED_CHANCE = QUOTED["chance"].numbers[0]
     says="For some distribution and loss the trace minimiser's population risk exceeds its "
     "training loss by a constant times radius/sqrt(n), with constant probability.",
     kind=Kind.RATE,
-    verdict=Verdict.HOLDS,
     how="Rank-one features, all labels one, linear loss: the solver's minimiser, the expected gap "
     "and its exact tail.",
     refuted_by="A gap other than |v|/n, or one that falls faster than 1/sqrt(n).",
 )
-def claim_7(effort: Effort) -> Outcome:
+def claim_7(effort: Effort) -> Findings:
     """Rank-one features: the gap of the exact minimiser is |v|/n, about 1/sqrt(n); no excess."""
     n, size = 4096, 64
     law, seen = RankOne(3), UniformLabels(size)
@@ -51,18 +50,16 @@ def claim_7(effort: Effort) -> Outcome:
     average = rademacher_averages(law, seen, n, draws=draws, rng=effort.rng)["trace"]
     predicted = sharp.frobenius_norm(1.0, 1 / size, n) / n
     chance = squared_norm_chance(100, size)
-    return Outcome.of(
-        SUPPORTS.equal(
-            "gap of the solver's minimiser against |v|/n", gap, float(np.linalg.norm(v)) / n, 1e-9
-        ),
-        CONTROL.equal(
-            "its excess risk", risk - minimum_risk(world, LINEAR, ball).lower, 0.0, 1e-12
-        ),
-        SUPPORTS.mean_above("expected gap, times sqrt(n)", average.scaled(math.sqrt(n)), 0.9),
-        CONTROL.mean_equal("expected gap", average, predicted, slack=1e-5),
-        SUPPORTS.at_least("chance of a gap above sqrt(1/(2n)), n = 100", chance, CLAIMED_CHANCE),
-        note="A lower bound on the generalisation gap; the excess risk is zero there.",
+    yield SUPPORTS.equal(
+        "gap of the solver's minimiser against |v|/n", gap, float(np.linalg.norm(v)) / n, 1e-9
     )
+    yield CONTROL.equal(
+        "its excess risk", risk - minimum_risk(world, LINEAR, ball).lower, 0.0, 1e-12
+    )
+    yield SUPPORTS.mean_above("expected gap, times sqrt(n)", average.scaled(math.sqrt(n)), 0.9)
+    yield CONTROL.mean_equal("expected gap", average, predicted, slack=1e-5)
+    yield SUPPORTS.at_least("chance of a gap above sqrt(1/(2n)), n = 100", chance, CLAIMED_CHANCE)
+    yield "A lower bound on the generalisation gap; the excess risk is zero there."
 
 
 def printed_minimiser(mu: Array, v: Array) -> Array:
@@ -75,11 +72,10 @@ def printed_minimiser(mu: Array, v: Array) -> Array:
     place="Claim 7",
     says="The minimiser is -mu v^T/|v|.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Against the ball's linear minimiser, at radius 1 and 3.",
     refuted_by="Another minimiser at radius one.",
 )
-def closed_form_of_the_minimiser(effort: Effort) -> Outcome:
+def closed_form_of_the_minimiser(effort: Effort) -> Findings:
     """-mu v^T/|v| minimises <Z, mu v^T> in the unit ball; radius times it in any other."""
     law = RankOne(4)
     v = law.direction @ law.signed_sums(UniformLabels(6).counts(50, effort.rng), effort.rng)
@@ -87,14 +83,12 @@ def closed_form_of_the_minimiser(effort: Effort) -> Outcome:
     printed = printed_minimiser(law.direction, v)
     unit, triple = (TraceBall(r).linear_minimiser(G) for r in (1.0, 3.0))
     far, value = np.linalg.norm(triple - printed), -FrobeniusBall(1).dual_norm(G)
-    return Outcome.of(
-        SUPPORTS.equal("distance at radius 1", np.abs(unit - printed).max(), 0.0, 1e-12),
-        SUPPORTS.equal(
-            "distance at radius 3, times 3", np.abs(triple - 3 * printed).max(), 0, 1e-11
-        ),
-        CONTROL.different("distance at radius 3, as printed", far, 0.0, 1.0),
-        SUPPORTS.equal("value in the Frobenius ball", value, np.sum(G * printed), 1e-10),
+    yield SUPPORTS.equal("distance at radius 1", np.abs(unit - printed).max(), 0.0, 1e-12)
+    yield SUPPORTS.equal(
+        "distance at radius 3, times 3", np.abs(triple - 3 * printed).max(), 0, 1e-11
     )
+    yield CONTROL.different("distance at radius 3, as printed", far, 0.0, 1.0)
+    yield SUPPORTS.equal("value in the Frobenius ball", value, np.sum(G * printed), 1e-10)
 
 
 def claimed_variance(n: int, n_labels: int, n_features: int = 1) -> float:
@@ -118,21 +112,16 @@ def enumerated_variance(n: int, n_labels: int, n_features: int) -> float:
     place="Lemma 2",
     says="E W^2 <= 2 n^2/L.",
     kind=Kind.UPPER_BOUND,
-    verdict=Verdict.HOLDS,
     how="All signs and labels listed: 2n(n-1)/L exactly.",
     refuted_by="A second moment other than 2n(n-1)/L.",
 )
-def variance_in_lemma_2(effort: Effort) -> Outcome:
+def variance_in_lemma_2(effort: Effort) -> Findings:
     """E W^2 = 2n(n-1)/L <= 2n^2/L, by enumeration."""
     n = effort.pick(4, 5)
-    facts = [
-        SUPPORTS.equal(f"E W^2, L = {m}", enumerated_variance(n, m, 1), exact_variance(n, m), 1e-10)
-        for m in (1, 2, 3)
-    ]
-    bound = SUPPORTS.at_most(
-        "E W^2 against 2n^2/L, L = 3", exact_variance(n, 3), claimed_variance(n, 3)
-    )
-    return Outcome.of(*facts, bound)
+    for m in (1, 2, 3):
+        found, exact = enumerated_variance(n, m, 1), exact_variance(n, m)
+        yield SUPPORTS.equal(f"E W^2, L = {m}", found, exact, 1e-10)
+    yield SUPPORTS.at_most("E W^2 against 2n^2/L, L = 3", exact, claimed_variance(n, 3))
 
 
 @Statement(
@@ -148,9 +137,8 @@ def variance_in_lemma_2(effort: Effort) -> Outcome:
     example="n = 1: W = 0 has variance 0, Z = -+mu e_l^T has variance 1.",
     sure=Sure.PROVED,
     where="Appendix C.1, paragraph 13, sentence 3",
-    anchor="8efc35404725",
 )
-def name_of_the_variance(effort: Effort) -> Outcome:
+def name_of_the_variance(effort: Effort) -> Findings:
     """The variance that is computed is that of W; Z is the minimiser, whose variance is one."""
     n, n_labels = effort.pick(3, 5), 2
     V, chances, _ = signed_sums(RademacherVectors(1), UniformLabels(n_labels), n)
@@ -159,11 +147,9 @@ def name_of_the_variance(effort: Effort) -> Outcome:
     Z[np.linalg.norm(V, axis=(1, 2)) == 0] = 0
     mean = np.tensordot(chances, Z, axes=1)
     spread = float(chances @ np.square(Z - mean).sum(axis=(1, 2)))
-    return Outcome.of(
-        REFUTES.different("variance of Z against E W^2", spread, exact_variance(n, n_labels), 1.0),
-        MEANT.equal(
-            "variance of W", enumerated_variance(n, n_labels, 1), exact_variance(n, n_labels), 1e-10
-        ),
+    yield REFUTES.different("variance of Z against E W^2", spread, exact_variance(n, n_labels), 1.0)
+    yield MEANT.equal(
+        "variance of W", enumerated_variance(n, n_labels, 1), exact_variance(n, n_labels), 1e-10
     )
 
 
@@ -194,32 +180,31 @@ def cantelli_chance(n_labels: float) -> float:
     "probability 0.48.",
     sure=Sure.EXACT,
     where="Appendix C.1, paragraph 11, sentence 1",
-    anchor="94d6f6a7a269",
 )
-def lemma_2(effort: Effort) -> Outcome:
+def lemma_2(effort: Effort) -> Findings:
     """Exact chances: below 3/4 for L <= 4 at n = 200 and for L = 5 at n = 7; from L = 6 on not."""
     sizes = range(1, effort.pick(16, 41))
     at_200 = [squared_norm_chance(200, m) for m in (1, 2, 3, 4, 5)]
     enough = (6,) if effort.quick else (6, 7, 8, 12, 24)
     worst = {m: min(squared_norm_chance(n, m) for n in sizes) for m in (5, *enough)}
-    return Outcome.of(
-        REFUTES.at_most("chance at L = 4, n = 200", at_200[3], CLAIMED_CHANCE - 0.005),
-        REFUTES.at_most("chance at L = 1, n = 200", at_200[0], 0.53),
-        SUPPORTS.at_least("chance at L = 5, n = 200", at_200[4], CLAIMED_CHANCE),
-        REFUTES.at_most("chance at L = 5, n = 7", squared_norm_chance(7, 5), CLAIMED_CHANCE - 0.02),
-        CONDITION.at_least(
-            "smallest chance over n, L >= 6", min(worst[m] for m in enough), CLAIMED_CHANCE
-        ),
-        REFUTES.at_most("chance at L = 5, smallest over n", worst[5], CLAIMED_CHANCE),
-        CONDITION.equal(
-            "Chebyshev reaches 3/4 at L = 32", chebyshev_chance(32), CLAIMED_CHANCE, 1e-12
-        ),
-        REPAIRED.equal(
-            "Cantelli reaches 3/4 at L = 24", cantelli_chance(24), CLAIMED_CHANCE, 1e-12
-        ),
-        # Without end n: |v|^2/n is chi square over L.
-        REFUTES.at_most("chance at L = 4, n without end", chi2.sf(2, 4), CLAIMED_CHANCE - 0.01),
+    yield REFUTES.at_most("chance at L = 4, n = 200", at_200[3], CLAIMED_CHANCE - 0.005)
+    yield REFUTES.at_most("chance at L = 1, n = 200", at_200[0], 0.53)
+    yield SUPPORTS.at_least("chance at L = 5, n = 200", at_200[4], CLAIMED_CHANCE)
+    yield REFUTES.at_most(
+        "chance at L = 5, n = 7", squared_norm_chance(7, 5), CLAIMED_CHANCE - 0.02
     )
+    yield CONDITION.at_least(
+        "smallest chance over n, L >= 6", min(worst[m] for m in enough), CLAIMED_CHANCE
+    )
+    yield REFUTES.at_most("chance at L = 5, smallest over n", worst[5], CLAIMED_CHANCE)
+    yield CONDITION.equal(
+        "Chebyshev reaches 3/4 at L = 32", chebyshev_chance(32), CLAIMED_CHANCE, 1e-12
+    )
+    yield REPAIRED.equal(
+        "Cantelli reaches 3/4 at L = 24", cantelli_chance(24), CLAIMED_CHANCE, 1e-12
+    )
+    # Without end n: |v|^2/n is chi square over L.
+    yield REFUTES.at_most("chance at L = 4, n without end", chi2.sf(2, 4), CLAIMED_CHANCE - 0.01)
 
 
 @Statement(
@@ -228,11 +213,10 @@ def lemma_2(effort: Effort) -> Outcome:
     says="For each of Theorems 3 and 4 there is a distribution whose deviation is as large as "
     "predicted, up to a constant.",
     kind=Kind.RATE,
-    verdict=Verdict.HOLDS,
     how="Rademacher averages of rank-one features, and of isotropic ones with d = L = 16 and 64.",
     refuted_by="An average times sqrt(n), or for isotropic features sqrt(nL), that vanishes.",
 )
-def tightness_of_both_theorems(effort: Effort) -> Outcome:
+def tightness_of_both_theorems(effort: Effort) -> Findings:
     """Theorem 3 is attained by rank-one features, Theorem 4's rate by isotropic ones with d = L."""
     n, draws = 10**6, effort.pick(100, 600)
     rank_one, small, large = (
@@ -244,15 +228,15 @@ def tightness_of_both_theorems(effort: Effort) -> Outcome:
         )
     )
     lower = sharp.chi_mean(64)  # |V| is at least the norm of one column, n/L points on average
-    return Outcome.of(
-        SUPPORTS.mean_above("rank one, times sqrt(n)", rank_one.scaled(math.sqrt(n)), 0.85),
-        SUPPORTS.mean_above(
-            "isotropic, d = L = 64, times sqrt(nL)", large.scaled(8e3), 1.5 * lower
-        ),
-        SUPPORTS.mean_below("isotropic, d = L = 64, times sqrt(nL)", large.scaled(8e3), 2.1),
-        SUPPORTS.mean_above("isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 1.5),
-        SUPPORTS.mean_below("isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 2.1),
-        note="The appendix gives no lower bound for Theorem 4, C.2 being about the Frobenius "
+    yield SUPPORTS.mean_above("rank one, times sqrt(n)", rank_one.scaled(math.sqrt(n)), 0.85)
+    yield SUPPORTS.mean_above(
+        "isotropic, d = L = 64, times sqrt(nL)", large.scaled(8e3), 1.5 * lower
+    )
+    yield SUPPORTS.mean_below("isotropic, d = L = 64, times sqrt(nL)", large.scaled(8e3), 2.1)
+    yield SUPPORTS.mean_above("isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 1.5)
+    yield SUPPORTS.mean_below("isotropic, d = L = 16, times sqrt(nL)", small.scaled(4e3), 2.1)
+    yield (
+        "The appendix gives no lower bound for Theorem 4, C.2 being about the Frobenius "
         "ball; the rate is attained all the same, the constant c3 sqrt(2) = 129 is 67 times too "
-        "large.",
+        "large."
     )

@@ -18,7 +18,7 @@ from leml_theory.bounds import (
     rademacher_chevet,
     theorem_3,
 )
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.statements.claim_7 import (
     CLAIMED_CHANCE,
@@ -57,9 +57,8 @@ def printed_matrix(X: Array, columns: NDArray[np.int64], n_labels: int, last: in
     example="n = 3, L = 1: three terms, as printed one.",
     sure=Sure.PROVED,
     where="Appendix C.2, line 12 of the formulas",
-    anchor="7f0048775284",
 )
-def range_of_the_sum(effort: Effort) -> Outcome:
+def range_of_the_sum(effort: Effort) -> Findings:
     """Summed to n the matrix gives the empirical risk of the minimiser; summed to L it does not."""
     n, n_labels = 60, 7
     world = Scenario(RademacherVectors(5), AllOnes(n_labels), UniformLabels(n_labels))
@@ -70,11 +69,10 @@ def range_of_the_sum(effort: Effort) -> Outcome:
         -ball.dual_norm(printed_matrix(sample.X, sample.columns, n_labels, last)) / n
         for last in (n, n_labels)
     )
-    return Outcome.of(
-        REFUTES.different("-|X|_F/n summed to L, against the risk", printed, problem.risk(Z), 0.01),
-        MEANT.equal("-|X|_F/n summed to n, against the risk", whole, problem.risk(Z), 1e-12),
-        note="X stands for three things: the data, its covariance and this sum.",
+    yield REFUTES.different(
+        "-|X|_F/n summed to L, against the risk", printed, problem.risk(Z), 0.01
     )
+    yield MEANT.equal("-|X|_F/n summed to n, against the risk", whole, problem.risk(Z), 1e-12)
 
 
 def printed_proxy(d: int) -> float:
@@ -95,9 +93,8 @@ def printed_proxy(d: int) -> float:
     example="t = 1: cosh 1 = 1.543, exp(1/2) = 1.649, exp(1) = 2.718.",
     sure=Sure.PROVED,
     where="Appendix C.2, paragraph 7, sentence 2",
-    anchor="9faccecd741a",
 )
-def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
+def proxy_of_rademacher_vectors(effort: Effort) -> Findings:
     """As cosh t <= exp(t^2/2), 1/d does, and no less: 2/d is twice the smallest."""
     d = 5
     values = enumerated(RademacherVectors(d))
@@ -108,16 +105,14 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
         for t in np.geomspace(1e-3, 30, 30)
     ]
     proxy = RademacherVectors(d).moments.proxy
-    return Outcome.of(
-        SUPPORTS.at_most(
-            "eta^2 asked for, largest over v, against 2/d", max(needed), printed_proxy(d)
-        ),
-        REPAIRED.equal(
-            "the same against 1/d", max(needed), 1 / d, 1e-6, "next term, of order |v|^2"
-        ),
-        SLACK.equal(
-            "printed over smallest proxy", printed_proxy(d) / (proxy or math.nan), 2.0, 1e-12
-        ),
+    yield SUPPORTS.at_most(
+        "eta^2 asked for, largest over v, against 2/d", max(needed), printed_proxy(d)
+    )
+    yield REPAIRED.equal(
+        "the same against 1/d", max(needed), 1 / d, 1e-6, "next term, of order |v|^2"
+    )
+    yield SLACK.equal(
+        "printed over smallest proxy", printed_proxy(d) / (proxy or math.nan), 2.0, 1e-12
     )
 
 
@@ -138,27 +133,24 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Outcome:
     "with probability 0.48.",
     sure=Sure.EXACT,
     where="Appendix C.2, paragraph 12, sentence 1",
-    anchor="015ecc784d90",
 )
-def lemma_3(effort: Effort) -> Outcome:
+def lemma_3(effort: Effort) -> Findings:
     """Exact chances at n = 200, d = L: 0.52 at 1, 0.74 at 2; from L d = 6 on they are above 3/4."""
     chances = {m: squared_norm_chance(200, m, m) for m in (1, 2, 4)}
     sizes = range(1, effort.pick(12, 40))
     six = min(squared_norm_chance(n, m, d) for m, d in _SIX for n in sizes)
     small = effort.pick(3, 4)
     variances = [enumerated_variance(small, m, d) / exact_variance(small, m, d) for m, d in _SHAPES]
-    return Outcome.of(
-        REFUTES.at_most("chance at L = d = 1", chances[1], 0.6),
-        REFUTES.at_most("chance at L = d = 2", chances[2], CLAIMED_CHANCE - 0.005),
-        SUPPORTS.at_least("chance at L = d = 4", chances[4], 0.94),
-        REFUTES.at_most("chance at L = 1, d = 5, n = 9", squared_norm_chance(9, 1, 5), 0.748),
-        CONDITION.at_least("chance at L d = 6, smallest over n", six, CLAIMED_CHANCE),
-        CONDITION.at_least("Chebyshev's chance at L d = 32", chebyshev_chance(32), CLAIMED_CHANCE),
-        CONTROL.equal("E W^2 over 2n(n-1)/(Ld), largest", max(variances), 1.0, 1e-10),
-        CONTROL.equal("the same, smallest", min(variances), 1.0, 1e-10),
-        SUPPORTS.at_most(
-            "E W^2 against 2n^2/(Ld)", exact_variance(5, 2, 3), claimed_variance(5, 2, 3)
-        ),
+    yield REFUTES.at_most("chance at L = d = 1", chances[1], 0.6)
+    yield REFUTES.at_most("chance at L = d = 2", chances[2], CLAIMED_CHANCE - 0.005)
+    yield SUPPORTS.at_least("chance at L = d = 4", chances[4], 0.94)
+    yield REFUTES.at_most("chance at L = 1, d = 5, n = 9", squared_norm_chance(9, 1, 5), 0.748)
+    yield CONDITION.at_least("chance at L d = 6, smallest over n", six, CLAIMED_CHANCE)
+    yield CONDITION.at_least("Chebyshev's chance at L d = 32", chebyshev_chance(32), CLAIMED_CHANCE)
+    yield CONTROL.equal("E W^2 over 2n(n-1)/(Ld), largest", max(variances), 1.0, 1e-10)
+    yield CONTROL.equal("the same, smallest", min(variances), 1.0, 1e-10)
+    yield SUPPORTS.at_most(
+        "E W^2 against 2n^2/(Ld)", exact_variance(5, 2, 3), claimed_variance(5, 2, 3)
     )
 
 
@@ -207,9 +199,8 @@ def _coin(n: int) -> Array:
     sure=Sure.PROVED,
     matters=3,
     where="Appendix C.2, line 2 of the formulas",
-    anchor="737089dbcab3",
 )
-def claim_8(effort: Effort) -> Outcome:
+def claim_8(effort: Effort) -> Findings:
     """As stated the trace bound's second term is above the Frobenius lower bound, for any radius.
 
     Bousquet's inequality separates them when d >= L; with one feature the balls are the same.
@@ -232,23 +223,18 @@ def claim_8(effort: Effort) -> Outcome:
     law = RareOutlier(0.01 / 0.99, 1.0, 0.01)
     plain, signed = centred_deviation(law, 20)
     point = RademacherVectors(8).signed_sums(np.eye(8, dtype=int)[0], effort.rng)
-    return Outcome.of(
-        REFUTES.at_least("McDiarmid's term over the Frobenius lower bound", stated / lower, 1.0),
-        CONDITION.at_most("Bousquet's bound over it, d = L = 1024", repaired.value / lower, 0.2),
-        REFUTES.at_least("Bousquet's bound over it, d = 1", one.value / lower, 1.0),
-        REPAIRED.at_most(
-            "chance of a gap above it, d = L = 1, exact", _tail(plain_gap, 400), delta
-        ),
-        CONTROL.at_least("chance of a gap above 0.4 of it", _tail(0.4 * plain_gap, 400), delta),
-        REFUTES.equal("trace over Frobenius norm, d = 1", _norm_ratio(V), 1.0, 1e-12),
-        CONTROL.at_least("E sup over R_n, centred but not symmetric", plain / signed, 1.5),
-        CONTROL.at_most("and never above two", plain / signed, 2.0),
-        CONTROL.equal("E x there", law.mean, 0.0, 1e-15),
-        REFUTES.equal("trace over Frobenius norm, n = 1", _norm_ratio(point), 1.0, 1e-12),
-        note="The separation is true for d >= L and n >= c L log L; as stated it is not proved, "
-        "since the range of the linear loss is twice the radius. The mean R_n instead of 2 R_n "
-        "needs y x symmetric given the label.",
+    yield REFUTES.at_least("McDiarmid's term over the Frobenius lower bound", stated / lower, 1.0)
+    yield CONDITION.at_most("Bousquet's bound over it, d = L = 1024", repaired.value / lower, 0.2)
+    yield REFUTES.at_least("Bousquet's bound over it, d = 1", one.value / lower, 1.0)
+    yield REPAIRED.at_most(
+        "chance of a gap above it, d = L = 1, exact", _tail(plain_gap, 400), delta
     )
+    yield CONTROL.at_least("chance of a gap above 0.4 of it", _tail(0.4 * plain_gap, 400), delta)
+    yield REFUTES.equal("trace over Frobenius norm, d = 1", _norm_ratio(V), 1.0, 1e-12)
+    yield CONTROL.at_least("E sup over R_n, centred but not symmetric", plain / signed, 1.5)
+    yield CONTROL.at_most("and never above two", plain / signed, 2.0)
+    yield CONTROL.equal("E x there", law.mean, 0.0, 1e-15)
+    yield REFUTES.equal("trace over Frobenius norm, n = 1", _norm_ratio(point), 1.0, 1e-12)
 
 
 def _one_label_gap(average: float, n: int, delta: float) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver.algorithms import CPLST, Compression, compress, cplst, low_rank_least_squares
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.cplst import cplst_objective, cplst_report, least_squared_error, squared_error
 from paper_checks.worlds.instances import (
@@ -29,13 +29,12 @@ CLEAR_GAP = [5.0, 4.0, 2.0, 1.0, 0.5]  # singular values of labels with a unique
     says="With X = U S V^T and M = U^T Y, the matrix V S^-1 M_k minimises |Y - XZ|_F^2 over "
     "rank(Z) <= k.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Random and adversarial data (n < d, rank-deficient and ill-conditioned X, k above a rank, "
     "ties, sparse labels, centred or not): squared error against the Eckart-Young value from a QR "
     "decomposition, rank, and alternating least squares from random starts.",
     refuted_by="A squared error away from that value by more than rounding, or undercut.",
 )
-def best_predictor_of_given_rank(effort: Effort) -> Outcome:
+def best_predictor_of_given_rank(effort: Effort) -> Findings:
     """The closed form attains the Eckart-Young value, has the rank, and is never undercut."""
     data = ordinary(effort.rng)
     instances = [i for _ in range(effort.pick(1, 8)) for i in adversarial(effort.rng)]
@@ -50,13 +49,11 @@ def best_predictor_of_given_rank(effort: Effort) -> Outcome:
         beaten = max(beaten, (value - _best_of_starts(i, effort.rng)) / room)
     Z = low_rank_least_squares(data.X, data.Y, data.rank)
     least = least_squared_error(data.X, data.Y, data.rank)
-    return Outcome.of(
-        SUPPORTS.equal("squared error", squared_error(data.X, data.Y, Z), least, 1e-11 * least),
-        SUPPORTS.at_most("worst residual of all instances over rounding", worst, 1),
-        SUPPORTS.at_most("rank above k", rank, 0),
-        SUPPORTS.at_most("undercut by alternating least squares, over rounding", beaten, 1),
-        note=f"{len(instances)} instances: " + ", ".join(dict.fromkeys(i.name for i in instances)),
-    )
+    yield SUPPORTS.equal("squared error", squared_error(data.X, data.Y, Z), least, 1e-11 * least)
+    yield SUPPORTS.at_most("worst residual of all instances over rounding", worst, 1)
+    yield SUPPORTS.at_most("rank above k", rank, 0)
+    yield SUPPORTS.at_most("undercut by alternating least squares, over rounding", beaten, 1)
+    yield f"{len(instances)} instances: " + ", ".join(dict.fromkeys(i.name for i in instances))
 
 
 def _numerical_rank(Z: Array) -> int:
@@ -99,9 +96,8 @@ def _alternate(data: Instance, rng: np.random.Generator, iterations: int = 60) -
     example="X = (1 0), Y = 1, k = 1: Z = (1, t)^T is a minimiser for every t.",
     sure=Sure.PROVED,
     where="Section 2.1, paragraph 4, sentence 1",
-    anchor="92e218a6924b",
 )
-def when_the_minimiser_is_unique(effort: Effort) -> Outcome:
+def when_the_minimiser_is_unique(effort: Effort) -> Findings:
     """Unique with full column rank and a gap; without either, another minimiser is exhibited."""
     clear, flat = shaped(effort.rng, CLEAR_GAP, 2), rank_deficient(effort.rng)
     tie = tied(effort.rng)
@@ -112,19 +108,19 @@ def when_the_minimiser_is_unique(effort: Effort) -> Outcome:
     flat_move, tie_move = np.linalg.norm(flat_other - flat_Z), np.linalg.norm(tie_other - tie_Z)
     thin = float(np.linalg.norm(_thin_svd_predictor(flat)) / least)
     length, far = "the move has length 1", "far above rounding"
-    return Outcome.of(
-        CONDITION.equal(
-            "distance of two minimisers, clear gap", np.linalg.norm(Z - other), 0, 1e-9 * size
-        ),
-        REFUTES.different(
-            "distance of two minimisers, rank-deficient X", flat_move, 0.0, 0.1, length
-        ),
-        REFUTES.equal("their squared errors", _error(flat, flat_other), _error(flat, flat_Z), 1e-9),
-        REPAIRED.at_least("norm above the least", np.linalg.norm(flat_other), least),
-        REFUTES.different("distance of two minimisers, tie", tie_move, 0.0, 1e-3, far),
-        REFUTES.equal("their squared errors", _error(tie, tie_other), _error(tie, tie_Z), 1e-9),
-        REFUTES.at_least("norm with zero singular values inverted, over the least", thin, 1e6),
+    yield CONDITION.equal(
+        "distance of two minimisers, clear gap", np.linalg.norm(Z - other), 0, 1e-9 * size
     )
+    yield REFUTES.different(
+        "distance of two minimisers, rank-deficient X", flat_move, 0.0, 0.1, length
+    )
+    yield REFUTES.equal(
+        "their squared errors", _error(flat, flat_other), _error(flat, flat_Z), 1e-9
+    )
+    yield REPAIRED.at_least("norm above the least", np.linalg.norm(flat_other), least)
+    yield REFUTES.different("distance of two minimisers, tie", tie_move, 0.0, 1e-3, far)
+    yield REFUTES.equal("their squared errors", _error(tie, tie_other), _error(tie, tie_Z), 1e-9)
+    yield REFUTES.at_least("norm with zero singular values inverted, over the least", thin, 1e6)
 
 
 def _error(data: Instance, Z: Array) -> float:
@@ -171,9 +167,8 @@ def _thin_svd_predictor(data: Instance) -> Array:
     example="a = (3, 0), b = (0, 4): |a + b| = 5, |a| + |b| = 7.",
     sure=Sure.PROVED,
     where="Section 2.1, line 4 of the formulas",
-    anchor="97cc1227263d",
 )
-def sum_of_norms(effort: Effort) -> Outcome:
+def sum_of_norms(effort: Effort) -> Findings:
     """The norms add only when squared; the minimiser is the same since one part is constant."""
     data = ordinary(effort.rng)
     U = np.linalg.svd(data.X, full_matrices=False)[0]
@@ -185,13 +180,11 @@ def sum_of_norms(effort: Effort) -> Outcome:
         whole.append(np.linalg.norm(R))
     a, b, c = (np.array(norms) for norms in (inside, outside, whole))
     plain, squared = ((split_norm(a**p, b**p) / c**p).max() for p in (1, 2))
-    return Outcome.of(
-        REFUTES.different("sum of the two norms over the norm", plain, 1.0, 1e-3),
-        MEANT.equal(
-            "sum of squares over |Y - XZ|^2, which the claim minimises", squared, 1.0, 1e-13
-        ),
-        REPAIRED.equal("spread of the second norm over Z", np.ptp(b) / b[0], 0.0, 1e-12),
+    yield REFUTES.different("sum of the two norms over the norm", plain, 1.0, 1e-3)
+    yield MEANT.equal(
+        "sum of squares over |Y - XZ|^2, which the claim minimises", squared, 1.0, 1e-13
     )
+    yield REPAIRED.equal("spread of the second norm over Z", np.ptp(b) / b[0], 0.0, 1e-12)
 
 
 def split_norm(inside: Array, outside: Array) -> Array:
@@ -204,12 +197,11 @@ def split_norm(inside: Array, outside: Array) -> Array:
     place="Claim 2",
     says="The closed form of CPLST, without centring, is the minimiser of Equation (3).",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="The instances of Claim 1: predictor and objective of both closed forms, and of the route "
     "through the eigenvectors of Y^T X X^+ Y.",
     refuted_by="Predictors or objectives farther apart than rounding explains.",
 )
-def cplst_is_the_same_predictor(effort: Effort) -> Outcome:
+def cplst_is_the_same_predictor(effort: Effort) -> Findings:
     """Both closed forms give one Z and one objective; so does the route printed in the proof."""
     data = shaped(effort.rng, CLEAR_GAP, 2)
     instances = [i for _ in range(effort.pick(1, 8)) for i in adversarial(effort.rng)]
@@ -222,20 +214,18 @@ def cplst_is_the_same_predictor(effort: Effort) -> Outcome:
     printed = _from_the_gram_matrix(data)
     least, size = least_squared_error(data.X, data.Y, 2), float(np.linalg.norm(Z))
     # The Gram matrix squares the singular values: their ratio 4 : 2 costs no digits here.
-    return Outcome.of(
-        SUPPORTS.equal(
-            "objective (4)", cplst_objective(data.X, data.Y, found), least, 1e-11 * least
-        ),
-        SUPPORTS.equal(
-            "distance of the two predictors", np.linalg.norm(Z - found.Z), 0, 1e-11 * size
-        ),
-        SUPPORTS.equal(
-            "distance to the proof's route", np.linalg.norm(Z - printed), 0, 1e-9 * size
-        ),
-        SUPPORTS.at_most("worst distance of all instances over rounding", apart, 1),
-        SUPPORTS.at_most("worst residual of all instances over rounding", worse, 1),
-        note=f"{len(instances)} instances, {sum(r.tied for r in reports)} of them tied.",
+    yield SUPPORTS.equal(
+        "objective (4)", cplst_objective(data.X, data.Y, found), least, 1e-11 * least
     )
+    yield SUPPORTS.equal(
+        "distance of the two predictors", np.linalg.norm(Z - found.Z), 0, 1e-11 * size
+    )
+    yield SUPPORTS.equal(
+        "distance to the proof's route", np.linalg.norm(Z - printed), 0, 1e-9 * size
+    )
+    yield SUPPORTS.at_most("worst distance of all instances over rounding", apart, 1)
+    yield SUPPORTS.at_most("worst residual of all instances over rounding", worse, 1)
+    yield f"{len(instances)} instances, {sum(r.tied for r in reports)} of them tied."
 
 
 def _from_the_gram_matrix(data: Instance) -> Array:
@@ -250,13 +240,12 @@ def _from_the_gram_matrix(data: Instance) -> Array:
     place="Equation (4)",
     says="The objective of CPLST is the squared error of the predictor W H^T.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Evaluate both at random W and random H with orthonormal columns, and with H scaled.",
     refuted_by="Different values at a feasible pair.",
     correct="Stronger than the claim: |XW - YH|^2 + |Y - YHH^T|^2 = |Y - XWH^T|^2 at every "
     "feasible pair, so both problems are one, ties or not.",
 )
-def the_objectives_are_one_function(effort: Effort) -> Outcome:
+def the_objectives_are_one_function(effort: Effort) -> Findings:
     """(4) is the squared error of W H^T at every feasible pair, not only at the minimisers."""
     data = ordinary(effort.rng)
     ratios: list[float] = []
@@ -269,12 +258,10 @@ def the_objectives_are_one_function(effort: Effort) -> Outcome:
             found.append(
                 cplst_objective(data.X, data.Y, pair) / squared_error(data.X, data.Y, pair.Z)
             )
-    return Outcome.of(
-        SUPPORTS.equal("objective (4) over the squared error, smallest", min(ratios), 1.0, 1e-12),
-        SUPPORTS.equal("the same, largest", max(ratios), 1.0, 1e-12),
-        CONTROL.different(
-            "the same where H^T H = 2.25 I", max(loose, key=lambda r: abs(r - 1)), 1.0, 1e-3
-        ),
+    yield SUPPORTS.equal("objective (4) over the squared error, smallest", min(ratios), 1.0, 1e-12)
+    yield SUPPORTS.equal("the same, largest", max(ratios), 1.0, 1e-12)
+    yield CONTROL.different(
+        "the same where H^T H = 2.25 I", max(loose, key=lambda r: abs(r - 1)), 1.0, 1e-3
     )
 
 
@@ -292,9 +279,8 @@ def the_objectives_are_one_function(effort: Effort) -> Outcome:
     example="X = Y = I of size 2, k = 1: diag(1, 0) and diag(0, 1) both solve both problems.",
     sure=Sure.PROVED,
     where="Section 2.1, paragraph 7, sentence 1",
-    anchor="dc6d449fb987",
 )
-def ties_separate_the_closed_forms(effort: Effort) -> Outcome:
+def ties_separate_the_closed_forms(effort: Effort) -> Findings:
     """With sigma_k = sigma_{k+1} two right answers to (4) give two predictors; with a gap, one."""
     data = tied(effort.rng)
     report = cplst_report(data.X, data.Y, data.rank)
@@ -302,20 +288,20 @@ def ties_separate_the_closed_forms(effort: Effort) -> Outcome:
     found, other = cplst(data.X, data.Y, data.rank), _turned_cplst(data)
     values = [cplst_objective(data.X, data.Y, pair) for pair in (found, other)]
     apart = float(np.linalg.norm(found.Z - other.Z))
-    return Outcome.of(
-        REFUTES.equal(
-            "objective (4) at the other solution", values[1], values[0], 1e-10 * values[0]
-        ),
-        REFUTES.different("distance of the two predictors", apart, 0.0, 1e-3, "far above rounding"),
-        CONDITION.at_most(
-            "distance of the two closed forms where there is a gap, over rounding",
-            clear.distance / clear.distance_tolerance,
-            1,
-        ),
-        CONTROL.equal("tie recognised", report.tied, 1, 0, "exact"),
-        CONTROL.equal("tie seen where there is a gap", clear.tied, 0, 0, "exact"),
-        note="; ".join(report.remarks),
+    yield REFUTES.equal(
+        "objective (4) at the other solution", values[1], values[0], 1e-10 * values[0]
     )
+    yield REFUTES.different(
+        "distance of the two predictors", apart, 0.0, 1e-3, "far above rounding"
+    )
+    yield CONDITION.at_most(
+        "distance of the two closed forms where there is a gap, over rounding",
+        clear.distance / clear.distance_tolerance,
+        1,
+    )
+    yield CONTROL.equal("tie recognised", report.tied, 1, 0, "exact")
+    yield CONTROL.equal("tie seen where there is a gap", clear.tied, 0, 0, "exact")
+    yield "; ".join(report.remarks)
 
 
 def _fields(data: Instance) -> tuple[Array, Array, int]:
@@ -347,22 +333,19 @@ def _turned_cplst(data: Instance) -> CPLST:
     "1.",
     sure=Sure.PROVED,
     where="Section 2.1, paragraph 6, sentence 1",
-    anchor="8897159fcedb",
 )
-def the_original_centres_the_labels(effort: Effort) -> Outcome:
+def the_original_centres_the_labels(effort: Effort) -> Findings:
     """Centring changes predictions and error unless the labels are centred already."""
     data = ordinary(effort.rng)
     off, on = data.Y + 3.0, data.Y - data.Y.mean(axis=0)
     far, near = (cplst_report(data.X, Y, data.rank) for Y in (off, on))
     gained = 1 - far.centred_objective / far.objective
     reason = "the labels' mean is three deviations"
-    return Outcome.of(
-        REFUTES.different(
-            "shift of predictions, labels off centre", far.centring_shift, 0.0, 0.1, reason
-        ),
-        REFUTES.at_least("share of the squared error that centring saves", gained, 0.1),
-        CONDITION.equal("shift of predictions, centred labels", near.centring_shift, 0.0, 1e-12),
+    yield REFUTES.different(
+        "shift of predictions, labels off centre", far.centring_shift, 0.0, 0.1, reason
     )
+    yield REFUTES.at_least("share of the squared error that centring saves", gained, 0.1)
+    yield CONDITION.equal("shift of predictions, centred labels", near.centring_shift, 0.0, 1e-12)
 
 
 @Statement(
@@ -379,9 +362,8 @@ def the_original_centres_the_labels(effort: Effort) -> Outcome:
     "is 1 x 2.",
     sure=Sure.PROVED,
     where="Section 2.1, line 17 of the formulas",
-    anchor="f9a76f8f0867",
 )
-def transposes_in_the_proof(effort: Effort) -> Outcome:
+def transposes_in_the_proof(effort: Effort) -> Findings:
     """The printed products do not conform, or where they do by chance, are not minimisers."""
     wide, square = rank_deficient(effort.rng), ordinary(effort.rng)
     problem = compress(square.X, square.Y)
@@ -397,16 +379,14 @@ def transposes_in_the_proof(effort: Effort) -> Outcome:
     turned = np.linalg.norm((P * sigma)[:, :7] @ printed_right_factor(Qt) - problem.M)
     right = np.linalg.norm((P * sigma) @ Qt - problem.M)
     size = float(np.linalg.norm(square.Y))
-    return Outcome.of(
-        REFUTES.equal("printed products that conform when rank X < d", conforms, 0, 0, "exact"),
-        REFUTES.different("squared error as printed, over the least", printed / least, 1.0, 1e-6),
-        REPAIRED.equal("squared error with V_X, over the least", correct / least, 1.0, 1e-11),
-        MEANT.equal(
-            "X^+ as V_X S^-1 U_X^T, a few lines above: its error", pseudo, 0.0, 1e-12 * size
-        ),
-        REFUTES.different("truncated SVD with V_k for its transpose", turned, 0.0, 1e-3),
-        REPAIRED.equal("truncated SVD with the transpose", right, 0.0, 1e-12 * sigma.sum()),
+    yield REFUTES.equal("printed products that conform when rank X < d", conforms, 0, 0, "exact")
+    yield REFUTES.different("squared error as printed, over the least", printed / least, 1.0, 1e-6)
+    yield REPAIRED.equal("squared error with V_X, over the least", correct / least, 1.0, 1e-11)
+    yield MEANT.equal(
+        "X^+ as V_X S^-1 U_X^T, a few lines above: its error", pseudo, 0.0, 1e-12 * size
     )
+    yield REFUTES.different("truncated SVD with V_k for its transpose", turned, 0.0, 1e-3)
+    yield REPAIRED.equal("truncated SVD with the transpose", right, 0.0, 1e-12 * sigma.sum())
 
 
 def printed_predictor(V: Array, sigma: Array, M: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_theory.rademacher import spectral_norms
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.exact_tails import (
     largest_count_chance,
@@ -47,7 +47,7 @@ LABEL_LAWS = {
 
 @Statement(
     id="B11",
-    place="Appendix B.4",
+    where="Appendix B.4, line 2 of the formulas",
     says="E|V|^2 is split by P[E_min] and the complement of E_max; p = min p_t; root of a norm of "
     "an expectation.",
     kind=Kind.CONSISTENCY,
@@ -58,10 +58,8 @@ LABEL_LAWS = {
     why="The law of total expectation needs one event and its complement.",
     example="If E_min were certain and E_max had probability 1/2, the weights would add up to 3/2.",
     sure=Sure.PROVED,
-    where="Appendix B.4, line 2 of the formulas",
-    anchor="2dfab6788a75",
 )
-def event_names(_: Effort) -> Outcome:
+def event_names(_: Effort) -> Findings:
     """The law of total expectation needs one event and its complement; E_min is neither.
 
     E_min is taken for the event that its name suggests, every label seen at least half as often
@@ -76,14 +74,12 @@ def event_names(_: Effort) -> Outcome:
     inside, outside = (_conditional(squares, chances, event) for event in (often, ~often))
     share, other = float(chances @ often), float(chances @ least)
     probabilities = LABEL_LAWS["Zipf 1, L = 100"]
-    return Outcome.of(
-        MEANT.equal("both terms with E_max", inside * share + outside * (1 - share), whole, 1e-12),
-        REFUTES.different(
-            "with P[E_min] as printed", inside * other + outside * (1 - share), whole, 0.1
-        ),
-        CONTROL.equal("p as the smallest p_l", probabilities.min(), probabilities[-1], 0),
-        note="Also: the index under min is l, and the root is that of a number, not of a norm.",
+    yield MEANT.equal("both terms with E_max", inside * share + outside * (1 - share), whole, 1e-12)
+    yield REFUTES.different(
+        "with P[E_min] as printed", inside * other + outside * (1 - share), whole, 0.1
     )
+    yield CONTROL.equal("p as the smallest p_l", probabilities.min(), probabilities[-1], 0)
+    yield "Also: the index under min is l, and the root is that of a number, not of a norm."
 
 
 def _conditional(values: Array, chances: Array, event: NDArray[np.bool_]) -> float:
@@ -109,20 +105,17 @@ def probability_of_the_event(n: int) -> float:
     "probability 1/2.",
     sure=Sure.PROVED,
     where="Appendix B.4, paragraph 2, sentence 1",
-    anchor="849bfb517362",
 )
-def doubled_probability(_: Effort) -> Outcome:
+def doubled_probability(_: Effort) -> Findings:
     """P[E_max] >= 1 - delta is true or false, never 'with probability 1 - delta'."""
     delta = 0.1
     n = paper_points(np.full(5, 0.2), delta)
     chance = probability_of_the_event(n)
     always = float(chance >= 1 - delta)
     union = 1 - largest_count_tail(n, np.full(5, 0.2))
-    return Outcome.of(
-        REFUTES.different("chance that P[E_max] >= 1 - delta", always, 1 - delta, 0.05),
-        MEANT.at_least("P[E_max], exact", chance, 1 - delta),
-        CONTROL.at_least("P[E_max] against the union bound", chance, union, 1e-9, "rounding"),
-    )
+    yield REFUTES.different("chance that P[E_max] >= 1 - delta", always, 1 - delta, 0.05)
+    yield MEANT.at_least("P[E_max], exact", chance, 1 - delta)
+    yield CONTROL.at_least("P[E_max] against the union bound", chance, union, 1e-9, "rounding")
 
 
 @Statement(
@@ -143,39 +136,27 @@ def doubled_probability(_: Effort) -> Outcome:
     "4,000 = 4,977.",
     sure=Sure.PROVED,
     where="Appendix B.4, paragraph 2, sentence 1",
-    anchor="849bfb517362",
 )
-def points_for_lemma_1(effort: Effort) -> Outcome:
+def points_for_lemma_1(effort: Effort) -> Findings:
     """Lemma 1's n suffices, and so does (3/P) log(L/delta), up to thousands of times smaller."""
-    delta, facts = 0.05, []
+    delta, uniform = 0.05, LABEL_LAWS["uniform, L = 200"]
+    paper, repaired = paper_points(uniform, delta), repaired_points(uniform, delta)
+    needed = exact_points(uniform, delta, 5000)
+    half = largest_count_tail(repaired // 2, uniform)
+    yield SLACK.at_least("lemma's n over the exact need, uniform, L = 200", paper / needed, 50)
+    yield CONTROL.equal("lemma's n, uniform, L = 200", paper, 165_881, 0)
+    yield REPAIRED.at_most("exact need against the repaired n", needed, repaired)
+    yield CONTROL.at_least("tail at half of the repaired n", half, delta)
     for name, law in LABEL_LAWS.items():
         paper, repaired = paper_points(law, delta), repaired_points(law, delta)
+        tail = largest_count_tail(paper, law)
         tails = largest_count_tails(np.arange(float(repaired), effort.pick(2, 4) * repaired), law)
-        facts += [
-            SUPPORTS.at_most(
-                f"tail at the lemma's n, {name}", largest_count_tail(paper, law), delta
-            ),
-            REPAIRED.at_most(
-                f"largest tail from (3/P) log(L/delta) on, {name}", tails.max(), delta
-            ),
-            SLACK.at_least(f"lemma's n over the repaired one, {name}", paper / repaired, 1.2),
-        ]
-    uniform = LABEL_LAWS["uniform, L = 200"]
-    needed = exact_points(uniform, delta, 5000)
-    lead = SLACK.at_least(
-        "lemma's n over the exact need, uniform, L = 200", paper_points(uniform, delta) / needed, 50
-    )
-    half = largest_count_tail(repaired_points(uniform, delta) // 2, uniform)
-    return Outcome.of(
-        lead,
-        CONTROL.equal("lemma's n, uniform, L = 200", paper_points(uniform, delta), 165_881, 0),
-        REPAIRED.at_most(
-            "exact need against the repaired n", needed, repaired_points(uniform, delta)
-        ),
-        CONTROL.at_least("tail at half of the repaired n", half, delta),
-        *facts,
-        note=f"Exact need for 200 uniform labels at delta = 0.05: n = {needed:,}.",
-    )
+        yield SUPPORTS.at_most(f"tail at the lemma's n, {name}", tail, delta)
+        yield REPAIRED.at_most(
+            f"largest tail from (3/P) log(L/delta) on, {name}", max(tails), delta
+        )
+        yield SLACK.at_least(f"lemma's n over the repaired one, {name}", paper / repaired, 1.2)
+    yield f"Exact need for 200 uniform labels at delta = 0.05: n = {needed:,}."
 
 
 @Statement(
@@ -183,11 +164,10 @@ def points_for_lemma_1(effort: Effort) -> Outcome:
     place="Appendix B.4",
     says="E[|V|^2 | labels] <= n Sigma, so that conditioning on E_max costs n Sigma P[not E_max].",
     kind=Kind.UPPER_BOUND,
-    verdict=Verdict.HOLDS,
     how="All signs, labels and points of a small world, grouped by label counts.",
     refuted_by="A conditional mean above n Sigma.",
 )
-def conditioning(effort: Effort) -> Outcome:
+def conditioning(effort: Effort) -> Findings:
     """Given the labels E|V|_2^2 <= n Sigma; so the event E_max costs n Sigma P[not E_max]."""
     n, law = effort.pick(3, 4), RademacherVectors(2)
     seen = WeightedLabels((0.4, 0.35, 0.25))
@@ -201,10 +181,8 @@ def conditioning(effort: Effort) -> Outcome:
     often = (counts <= 2 * seen.probabilities.max() * n).all(axis=1)
     rest = n * law.moments.second_moment * float(chances @ ~often)
     bound = _conditional(squares, chances, often) + rest
-    return Outcome.of(
-        SUPPORTS.at_most("E[|V|_2^2 | l], largest over l", max(given[0]), n, 1e-12, "rounding"),
-        CONTROL.equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12),
-        CONTROL.equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12),
-        SUPPORTS.at_most("E|V|_2^2 against the bound by conditioning", chances @ squares, bound),
-        CONTROL.at_least("chance of the complement", chances @ ~often, 1e-3),
-    )
+    yield SUPPORTS.at_most("E[|V|_2^2 | l], largest over l", max(given[0]), n, 1e-12, "rounding")
+    yield CONTROL.equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12)
+    yield CONTROL.equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12)
+    yield SUPPORTS.at_most("E|V|_2^2 against the bound by conditioning", chances @ squares, bound)
+    yield CONTROL.at_least("chance of the complement", chances @ ~often, 1e-3)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from leml_solver import AlternatingOptions, Problem, Squared, TraceBall, fit_factors, minimise
 from leml_solver.algorithms import low_rank_least_squares
 from paper_checks import printed
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.worlds.instances import Instance, ordinary
 
@@ -22,7 +22,7 @@ TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.fl
 
 @Statement(
     id="F5",
-    place="Section 2",
+    where="Section 2, paragraph 1, sentence 3",
     says="y_i^j = 1 says that the l-th label is present.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -32,17 +32,13 @@ TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.fl
     why="The sentence binds j and then speaks of l.",
     example="y_i^3 = 1: is the third label present, or the l-th?",
     sure=Sure.PROVED,
-    where="Section 2, paragraph 1, sentence 3",
-    anchor="517c0c59e5f2",
 )
-def label_index(_: Effort) -> Outcome:
+def label_index(_: Effort) -> Findings:
     """The words speak of an index that the sentence does not bind."""
     binding, formula, words = printed.QUOTED["index of a label"].written
     bound, spoken, used = binding[0], words[0], formula.partition("^")[2][0]
-    return Outcome.of(
-        REFUTES.count("the words speak of the bound index", spoken == bound, 0),
-        MEANT.count("the formula uses the bound index", used == bound, 1),
-    )
+    yield REFUTES.count("the words speak of the bound index", spoken == bound, 0)
+    yield MEANT.count("the formula uses the bound index", used == bound, 1)
 
 
 @Statement(
@@ -63,9 +59,8 @@ def label_index(_: Effort) -> Outcome:
     sure=Sure.PROVED,
     matters=2,
     where="Section 4, paragraph 4, sentence 2",
-    anchor="6e2498ee58d9",
 )
-def one_letter_for_two_quantities(effort: Effort) -> Outcome:
+def one_letter_for_two_quantities(effort: Effort) -> Findings:
     """Penalty 2 and radius 2 give different predictors; the trace norm is the link."""
     data = ordinary(effort.rng)
     penalised = penalised_predictor(data, 2.0)
@@ -78,13 +73,11 @@ def one_letter_for_two_quantities(effort: Effort) -> Outcome:
     room = 2 * np.sqrt(2 * 1e-8 * problem.scale / smallest)
     apart = float(np.linalg.norm(Z - penalised))
     near = float(np.linalg.norm(linked.Z - penalised))
-    return Outcome.of(
-        REFUTES.different(
-            "distance of the two predictors", apart, 0.0, 10 * room, "certified gaps"
-        ),
-        CONDITION.equal(
-            "distance with the radius of the penalised one", near, 0.0, room, "certified gaps"
-        ),
+    yield REFUTES.different(
+        "distance of the two predictors", apart, 0.0, 10 * room, "certified gaps"
+    )
+    yield CONDITION.equal(
+        "distance with the radius of the penalised one", near, 0.0, room, "certified gaps"
     )
 
 
@@ -101,24 +94,23 @@ def penalised_predictor(data: Instance, penalty: float, tol: float = 1e-14) -> A
     place="Equation (2)",
     says="The rank-constrained problem is NP-hard in general.",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="By citation; the reduction is run on small graphs: with X the identity, rank one and "
     "entries observed repeatedly, the best fit must find the largest biclique.",
     refuted_by="A weighted rank-one fit whose least error is not edges minus largest biclique.",
 )
-def hardness_by_bicliques(effort: Effort) -> Outcome:
+def hardness_by_bicliques(effort: Effort) -> Findings:
     """Run the reduction behind the hardness result on small bipartite graphs."""
     graph = (effort.rng.random((effort.pick(4, 6), 6)) < 0.6).astype(np.float64)
     graph[0, 0] = 1.0
     values, blocks = rank_one_values(graph), rank_one_values(TWO_BLOCKS)
     predicted = float(graph.sum()) - largest_biclique(graph)
     reason = "the weight on non-edges is 1e6, not infinite"
-    return Outcome.of(
-        SUPPORTS.equal("least weighted error, random graph", min(values), predicted, 0.02, reason),
-        SUPPORTS.equal("least weighted error, two blocks", min(blocks), 4.0, 0.02, reason),
-        SUPPORTS.equal("worst local minimum, two blocks", max(blocks), 9.0, 0.02, reason),
-        note="NP-hardness is by citation (Gillis and Glineur, weighted low-rank approximation); "
-        "the check runs its reduction: the best rank-one fit finds the largest biclique.",
+    yield SUPPORTS.equal("least weighted error, random graph", min(values), predicted, 0.02, reason)
+    yield SUPPORTS.equal("least weighted error, two blocks", min(blocks), 4.0, 0.02, reason)
+    yield SUPPORTS.equal("worst local minimum, two blocks", max(blocks), 9.0, 0.02, reason)
+    yield (
+        "NP-hardness is by citation (Gillis and Glineur, weighted low-rank approximation); "
+        "the check runs its reduction: the best rank-one fit finds the largest biclique."
     )
 
 
@@ -145,7 +137,7 @@ def largest_biclique(adjacency: Array) -> int:
 
 @Statement(
     id="F14",
-    place="Section 2",
+    where="Section 2, paragraph 1, sentence 4",
     says="The methods easily extend to labels with more than two values, 1 to C.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
@@ -161,10 +153,8 @@ def largest_biclique(adjacency: Array) -> int:
     "2, 1.5, wrong at x = 0; named 1, 2, 3, the line x + 2 is exact.",
     sure=Sure.PROVED,
     matters=2,
-    where="Section 2, paragraph 1, sentence 4",
-    anchor="623fabf4bc06",
 )
-def more_than_two_classes(effort: Effort) -> Outcome:
+def more_than_two_classes(effort: Effort) -> Findings:
     """Class numbers as labels depend on the order of the names; one column per class does not."""
     classes = effort.rng.integers(4, size=effort.pick(300, 3000))
     angles = 2 * np.pi * classes / 4 + effort.rng.uniform(-0.3, 0.3, classes.size)
@@ -177,12 +167,12 @@ def more_than_two_classes(effort: Effort) -> Outcome:
     changed, moved = np.mean(by_number[0] != by_number[1]), np.sum(by_column[0] != by_column[1])
     right = np.mean(by_column[0] == classes)
     reason = "the sectors do not overlap"
-    return Outcome.of(
-        REFUTES.at_most("one column per label: share right", np.mean(by_number[0] == classes), 0.8),
-        REFUTES.at_least("one column per label: share changed by other names", changed, 0.1),
-        CONDITION.equal("one column per class: share right", right, 1.0, 0.0, reason),
-        CONDITION.count("one column per class: points changed by other names", moved, 0),
+    yield REFUTES.at_most(
+        "one column per label: share right", np.mean(by_number[0] == classes), 0.8
     )
+    yield REFUTES.at_least("one column per label: share changed by other names", changed, 0.1)
+    yield CONDITION.equal("one column per class: share right", right, 1.0, 0.0, reason)
+    yield CONDITION.count("one column per class: points changed by other names", moved, 0)
 
 
 def class_by_number(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -199,7 +189,7 @@ def class_by_column(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @Statement(
     id="F12",
-    place="Section 2.1",
+    where="Section 2.1, paragraph 1, sentence 1",
     says="The squared loss is |y - f|^2, and in Table 1 half of it.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -210,10 +200,8 @@ def class_by_column(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
     why="Two losses that differ by a factor of two share one lambda.",
     example="x = y = 1, penalty z^2/2: (z - 1)^2 gives z = 2/3, (z - 1)^2/2 gives z = 1/2.",
     sure=Sure.PROVED,
-    where="Section 2.1, paragraph 1, sentence 1",
-    anchor="5ae32bd55f6b",
 )
-def one_half_or_not(effort: Effort) -> Outcome:
+def one_half_or_not(effort: Effort) -> Findings:
     """Equation (12) is the gradient of half the squared error; the penalty halves with it."""
     data = ordinary(effort.rng)
     W, H = effort.rng.standard_normal((8, 3)), effort.rng.standard_normal((7, 3))
@@ -228,16 +216,14 @@ def one_half_or_not(effort: Effort) -> Outcome:
     )
     size = float(np.linalg.norm(Z))
     reason = "alternating minimisation to the rounding limit"
-    return Outcome.of(
-        MEANT.equal(
-            "slope (12) over that of half the squared error", slope / with_half, 1.0, 1e-10
-        ),
-        REFUTES.equal("slope (12) over that of the squared error", slope / without, 0.5, 1e-10),
-        REPAIRED.equal(
-            "penalty 2 without 1/2 against penalty 1 with it", doubled, 0.0, 1e-5 * size, reason
-        ),
-        REFUTES.different("penalty 2 in both", other, 0.0, 1e-2 * size, reason),
+    yield MEANT.equal(
+        "slope (12) over that of half the squared error", slope / with_half, 1.0, 1e-10
     )
+    yield REFUTES.equal("slope (12) over that of the squared error", slope / without, 0.5, 1e-10)
+    yield REPAIRED.equal(
+        "penalty 2 without 1/2 against penalty 1 with it", doubled, 0.0, 1e-5 * size, reason
+    )
+    yield REFUTES.different("penalty 2 in both", other, 0.0, 1e-2 * size, reason)
 
 
 def _directional(data: Instance, W: Array, H: Array, direction: Array, half: float) -> float:
@@ -257,22 +243,19 @@ def soft_threshold(A: Array, level: float) -> Array:
     place="Section 2.1",
     says="CPLST overfits when there are many features, and a penalty prevents that.",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="Planted predictors of rank 2 with noise, n = 60: excess risk of the closed form over that "
     "with a penalty of the noise's size, for d = 50 and d = 3.",
     refuted_by="No gain from a penalty at d = 50.",
 )
-def overfitting_without_penalty(effort: Effort) -> Outcome:
+def overfitting_without_penalty(effort: Effort) -> Findings:
     """With nearly as many features as points a penalty pays; with few it hardly matters."""
     many, few = (_excess_ratio(effort, n=60, d=d) for d in (50, 3))
     # The logarithm of a ratio has deviation 0.37 at d = 50 (mean 0.6) and 0.25 at d = 3 (mean
     # -0.1): both thresholds are more than five standard errors of 24 draws away.
-    return Outcome.of(
-        SUPPORTS.at_least(
-            "excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.2
-        ),
-        SUPPORTS.at_most("the same at d = 3", few, 1.2),
+    yield SUPPORTS.at_least(
+        "excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.2
     )
+    yield SUPPORTS.at_most("the same at d = 3", few, 1.2)
 
 
 def _excess_ratio(effort: Effort, n: int, d: int) -> float:

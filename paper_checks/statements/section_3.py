@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leml_solver import LOSSES, AlternatingOptions, FactorResult, TraceBall, fit_factors
 from leml_solver.algorithms import balancing
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_2 import soft_threshold
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
@@ -23,7 +23,7 @@ LIMIT = "alternating minimisation to its rounding limit"
 
 @Statement(
     id="A1",
-    place="Section 3",
+    where="Section 3, paragraph 1, sentence 5",
     says="The trace norm of W H^T is (|W|_F^2 + |H|_F^2) / 2.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
@@ -34,10 +34,8 @@ LIMIT = "alternating minimisation to its rounding limit"
     why="It is a minimum over factorisations; every unbalanced one is larger.",
     example="1 = 2 x (1/2): (4 + 1/4)/2 = 2.125, the trace norm is 1.",
     sure=Sure.PROVED,
-    where="Section 3, paragraph 1, sentence 5",
-    anchor="9aa332d5cce8",
 )
-def trace_norm_of_factors(effort: Effort) -> Outcome:
+def trace_norm_of_factors(effort: Effort) -> Findings:
     """Half the squared norms is the trace norm for the best factorisation only."""
     U, V = (np.linalg.qr(effort.rng.standard_normal((size, 3)))[0] for size in (9, 8))
     roots = np.sqrt([4.0, 2.0, 1.0])
@@ -49,17 +47,15 @@ def trace_norm_of_factors(effort: Effort) -> Outcome:
         others.append(half_squares(W @ T, H @ np.linalg.inv(T).T) / norm)
     T, S = balancing(3 * W, H / 3)
     balanced = half_squares(3 * W @ T, H / 3 @ S)
-    return Outcome.of(
-        REFUTES.at_least(
-            "median over random factorisations, over the norm", np.median(others), 1.5
-        ),
-        REPAIRED.at_least(
-            "least over random factorisations, over the norm", min(others), 1.0, 1e-12, "rounding"
-        ),
-        CONDITION.equal("balanced factorisation, over the norm", balanced / norm, 1.0, 1e-10),
-        REFUTES.different(
-            "factors 3 W and H / 3, over the norm", half_squares(3 * W, H / 3) / norm, 1.0, 1.0
-        ),
+    yield REFUTES.at_least(
+        "median over random factorisations, over the norm", np.median(others), 1.5
+    )
+    yield REPAIRED.at_least(
+        "least over random factorisations, over the norm", min(others), 1.0, 1e-12, "rounding"
+    )
+    yield CONDITION.equal("balanced factorisation, over the norm", balanced / norm, 1.0, 1e-10)
+    yield REFUTES.different(
+        "factors 3 W and H / 3, over the norm", half_squares(3 * W, H / 3) / norm, 1.0, 1.0
     )
 
 
@@ -73,12 +69,11 @@ def half_squares(W: Array, H: Array) -> float:
     place="Equation (5)",
     says="Minimising over W and H is minimising over Z of rank at most k.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Compare the solver's factors for k = min(d, L) with proximal gradients over Z and with "
     "its own certificate; for k = 2, compare penalty and trace norm at the end.",
     refuted_by="Minima that differ by more than the certified gap.",
 )
-def factored_equals_convex(effort: Effort) -> Outcome:
+def factored_equals_convex(effort: Effort) -> Findings:
     """With enough columns the factored minimum is the convex one; few are balanced."""
     data = ordinary(effort.rng)
     found, few = (_fit(data, rank, 3.0) for rank in (7, 2))
@@ -86,15 +81,13 @@ def factored_equals_convex(effort: Effort) -> Outcome:
     value = _convex_value(data, convex, 3.0)
     ratio = half_squares(few.W, few.H) / TraceBall(1.0).norm(few.W @ few.H.T)
     gap = found.certificate.gap if found.certificate else np.inf
-    return Outcome.of(
-        SUPPORTS.equal(
-            "factored minimum against the convex one", found.objective, value, 1e-8 * value, LIMIT
-        ),
-        SUPPORTS.at_most("certified gap", gap, 0.0, 1e-6 * value, LIMIT),
-        SUPPORTS.equal("k = 2: penalty over trace norm", ratio, 1.0, 1e-7, LIMIT),
-        SUPPORTS.at_least(
-            "k = 2: minimum over the convex one", few.objective / value, 1.0, 1e-9, LIMIT
-        ),
+    yield SUPPORTS.equal(
+        "factored minimum against the convex one", found.objective, value, 1e-8 * value, LIMIT
+    )
+    yield SUPPORTS.at_most("certified gap", gap, 0.0, 1e-6 * value, LIMIT)
+    yield SUPPORTS.equal("k = 2: penalty over trace norm", ratio, 1.0, 1e-7, LIMIT)
+    yield SUPPORTS.at_least(
+        "k = 2: minimum over the convex one", few.objective / value, 1.0, 1e-9, LIMIT
     )
 
 
@@ -126,12 +119,11 @@ def _convex_value(data: Instance, Z: Array, penalty: float) -> float:
     place="Section 3",
     says="For fixed W the objective is convex in H, and for fixed H in W.",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="Least eigenvalues of both Hessians for the three losses of Table 1 (with its derivatives "
     "corrected).",
     refuted_by="An eigenvalue below the penalty.",
 )
-def convex_in_each_factor(effort: Effort) -> Outcome:
+def convex_in_each_factor(effort: Effort) -> Findings:
     """Both Hessians have no eigenvalue below the penalty; jointly the problem is not convex."""
     lowest = []
     for name in SMOOTH:
@@ -140,11 +132,11 @@ def convex_in_each_factor(effort: Effort) -> Outcome:
         lowest.append(_lowest(world.label_problem, world.H) - world.penalty)
     world = factor_world(effort.rng, SQUARED, penalty=0.1)
     across = float(np.linalg.norm(world.X.T @ np.where(world.seen, world.Y, 0.0), 2))
-    return Outcome.of(
-        SUPPORTS.at_least("least eigenvalue minus the penalty", min(lowest), 0.0, 1e-9, "rounding"),
-        # At W = H = 0 the joint Hessian has blocks penalty I and -X^T Y: eigenvalues mix them.
-        CONTROL.at_most("least joint eigenvalue at W = H = 0", world.penalty - across, -0.1),
+    yield SUPPORTS.at_least(
+        "least eigenvalue minus the penalty", min(lowest), 0.0, 1e-9, "rounding"
     )
+    # At W = H = 0 the joint Hessian has blocks penalty I and -X^T Y: eigenvalues mix them.
+    yield CONTROL.at_most("least joint eigenvalue at W = H = 0", world.penalty - across, -0.1)
 
 
 def _lowest(problem: object, point: Array) -> float:
@@ -161,13 +153,12 @@ def _lowest(problem: object, point: Array) -> float:
     says="Alternating minimisation converges to a stationary point if both subproblems have unique "
     "minimisers.",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="Gradient in W and H at the end, for the three losses with missing labels; a positive "
     "penalty makes both subproblems strongly convex. Without one, W with dependent columns leaves "
     "the H-problem without a unique minimiser.",
     refuted_by="A gradient that does not vanish.",
 )
-def ends_at_a_stationary_point(effort: Effort) -> Outcome:
+def ends_at_a_stationary_point(effort: Effort) -> Findings:
     """With a penalty the gradient vanishes at the end; without, a subproblem may not be unique."""
     left = []
     for name in SMOOTH:
@@ -180,11 +171,9 @@ def ends_at_a_stationary_point(effort: Effort) -> Outcome:
     A = factor_world(effort.rng, SQUARED).X @ effort.rng.standard_normal((7, 1)) @ np.ones((1, 2))
     least, largest = np.linalg.eigvalsh(A.T @ A)
     flatness = least / largest
-    return Outcome.of(
-        SUPPORTS.equal("gradient at the end over that at the start", max(left), 0.0, 1e-5, LIMIT),
-        CONTROL.equal(
-            "penalty 0, dependent columns of W: least curvature over largest", flatness, 0.0, 1e-12
-        ),
+    yield SUPPORTS.equal("gradient at the end over that at the start", max(left), 0.0, 1e-5, LIMIT)
+    yield CONTROL.equal(
+        "penalty 0, dependent columns of W: least curvature over largest", flatness, 0.0, 1e-12
     )
 
 
@@ -196,7 +185,7 @@ def _gradient_norm(world: FactorWorld) -> float:
 
 @Statement(
     id="A19",
-    place="Section 3.2",
+    where="Section 3.2, paragraph 7, sentence 5",
     says="Kernels: with f = Z^T k(x) the same trace norm is imposed on the coefficients Z; here it "
     "is asked whether a linear kernel gives back the linear method.",
     kind=Kind.EQUALITY,
@@ -211,21 +200,17 @@ def _gradient_norm(world: FactorWorld) -> float:
     "penalty is 2|z| and not |z|.",
     sure=Sure.PROVED,
     matters=2,
-    where="Section 3.2, paragraph 7, sentence 5",
-    anchor="fba29e7f5f25",
 )
-def kernel_remark(effort: Effort) -> Outcome:
+def kernel_remark(effort: Effort) -> Findings:
     """The trace norm of coefficients gives another problem than the linear one, unless K = I."""
     data = ordinary(effort.rng, n=20, d=5, n_labels=4)
     rows = Instance("orthonormal rows", np.linalg.qr(data.X[:5].T)[0].T, data.Y[:5], 3)
     literal, corrected = (_kernel_change(data, power) for power in (1.0, 0.5))
     same = _kernel_change(rows, 1.0)
     reason = "two fits to their rounding limits"
-    return Outcome.of(
-        REFUTES.at_least("change of predictions with |Z|_tr on coefficients", literal, 0.05),
-        REPAIRED.equal("change of predictions with |K^(1/2) Z|_tr", corrected, 0.0, 1e-5, reason),
-        CONDITION.equal("change with |Z|_tr where K is the identity", same, 0.0, 1e-5, reason),
-    )
+    yield REFUTES.at_least("change of predictions with |Z|_tr on coefficients", literal, 0.05)
+    yield REPAIRED.equal("change of predictions with |K^(1/2) Z|_tr", corrected, 0.0, 1e-5, reason)
+    yield CONDITION.equal("change with |Z|_tr where K is the identity", same, 0.0, 1e-5, reason)
 
 
 def _kernel_change(data: Instance, power: float, penalty: float = 3.0) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.checking import Effort, Fact, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Fact, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import ANSWERS, CONDITION, CONTROL, REFUTES
 from paper_checks.cplst import least_squared_error
 from paper_checks.statements.claims_1_and_2 import CLEAR_GAP
@@ -43,7 +43,7 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
 
 @Statement(
     id="A5",
-    place="Section 3",
+    where="Section 3, paragraph 3, sentence 2",
     says="For squared loss and full labels it converges to the global minimum if lambda = 0 or X "
     "is orthogonal.",
     kind=Kind.EQUALITY,
@@ -59,12 +59,9 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
     "again; the error stays 4, the minimum is 1.",
     sure=Sure.PROVED,
     matters=2,
-    where="Section 3, paragraph 3, sentence 2",
-    anchor="094378633c8e",
 )
-def global_minimum_from_random_starts(effort: Effort) -> Outcome:
+def global_minimum_from_random_starts(effort: Effort) -> Findings:
     """Both cases reach the global minimum from every random start, here over a clear gap."""
-    facts = []
     for data, penalty, least in _cases(effort.rng):
         ends = []
         for _ in range(effort.pick(5, 50)):
@@ -72,22 +69,16 @@ def global_minimum_from_random_starts(effort: Effort) -> Outcome:
             ends.append(factored_objective(alternate(data.X, data.Y, penalty, W, 60)) - least)
         # sigma_3 / sigma_2 = 1/2 and the error shrinks by its square: 60 steps leave rounding.
         name = "orthogonal X" if penalty else "penalty 0"
-        facts.append(
-            CONDITION.equal(f"{name}: worst end above the minimum", max(ends), 0.0, 1e-10 * least)
-        )
-        facts.append(
-            CONTROL.at_least(
-                f"{name}: best end above it", min(ends), 0.0, 1e-10 * least, "rounding"
-            )
-        )
-    return Outcome.of(*facts, *saddle_facts(effort))
+        room = 1e-10 * least
+        yield CONDITION.equal(f"{name}: worst end above the minimum", max(ends), 0.0, room)
+        yield CONTROL.at_least(f"{name}: best end above it", min(ends), 0.0, room, "rounding")
+    yield from saddle_facts(effort)
 
 
-def saddle_facts(effort: Effort) -> list[Fact]:
-    """Return what happens from starts that are orthogonal to the leading singular vectors."""
+def saddle_facts(effort: Effort) -> Findings:
+    """See what happens from starts that are orthogonal to the leading singular vectors."""
     X, Y = np.eye(4), np.diag([5.0, 4.0, 2.0, 1.0])
     saddle = np.eye(4)[:, 2:]
-    facts = []
     for penalty in (0.0, PENALTY):
         least = orthogonal_minimum(X, Y, 2, penalty)
         stuck, near = (
@@ -95,15 +86,12 @@ def saddle_facts(effort: Effort) -> list[Fact]:
             for W in (saddle, saddle + 1e-6 * effort.rng.standard_normal((4, 2)))
         )
         high = saddle_height(Y, penalty)
-        facts.append(
-            REFUTES.equal(
-                f"start at a saddle, penalty {penalty:g}: above the minimum", stuck, high, 1e-9
-            )
-        )
-        facts.append(CONDITION.equal("the same moved by 1e-6", near, 0.0, 1e-9, "80 iterations"))
+        name = f"start at a saddle, penalty {penalty:g}: above the minimum"
+        yield REFUTES.equal(name, stuck, high, 1e-9)
+        yield CONDITION.equal("the same moved by 1e-6", near, 0.0, 1e-9, "80 iterations")
     zero = factored_objective(alternate(X, Y, PENALTY, np.zeros((4, 2)), 80))
     least = orthogonal_minimum(X, Y, 2, PENALTY)
-    return [*facts, REFUTES.at_least("start at W = 0: above the minimum", zero - least, 1.0)]
+    yield REFUTES.at_least("start at W = 0: above the minimum", zero - least, 1.0)
 
 
 def saddle_height(Y: Array, penalty: float) -> float:
@@ -115,7 +103,7 @@ def saddle_height(Y: Array, penalty: float) -> float:
 
 @Statement(
     id="A6",
-    place="Section 6",
+    where="Section 6, paragraph 1, sentence 6",
     says="Open question: under which conditions does alternating minimisation reach the global "
     "minimum?",
     kind=Kind.COUNTEREXAMPLE,
@@ -135,10 +123,8 @@ def saddle_height(Y: Array, penalty: float) -> float:
     "value 4.847 and 5.167.",
     sure=Sure.PROVED,
     matters=2,
-    where="Section 6, paragraph 1, sentence 6",
-    anchor="d7a6b098b057",
 )
-def spurious_minimum(effort: Effort) -> Outcome:
+def spurious_minimum(effort: Effort) -> Findings:
     """X = diag(1, 3), penalty 1, k = 1: two strict local minima; many starts miss the better."""
     X, Y, penalty = TWO_MINIMA
     values, lowest = zip(*(coordinate_solution(X, Y, penalty, i) for i in (0, 1)), strict=True)
@@ -150,23 +136,23 @@ def spurious_minimum(effort: Effort) -> Outcome:
     neither = np.sum(~better & ~wrong)
     agree = _conditions_agree(effort)
     gaps = proved_gaps(effort.rng)
-    return Outcome.of(
-        *_proofs(gaps),
-        ANSWERS.equal("value of the worse local minimum", values[1], 31 / 6, 1e-12),
-        ANSWERS.equal("value of the better one", values[0], 2.5 + (13 / 6) ** 2 / 2, 1e-12),
-        ANSWERS.at_least("least Hessian eigenvalue at the worse one", lowest[1], 0.1),
-        ANSWERS.at_least("least Hessian eigenvalue at the better one", lowest[0], 0.1),
-        ANSWERS.at_least("share of random starts that end in the worse one", wrong.mean(), 0.2),
-        ANSWERS.equal("starts that end in neither", neither, 0, 0, "exact"),
-        ANSWERS.equal(
-            "k = 2: value reached by all starts", convex, 19 / 6, 1e-7, "stopped at 1e-13"
-        ),
-        ANSWERS.equal(
-            "random diagonal cases where the closed condition errs", agree, 0, 0, "exact"
-        ),
-        note=f"{wrong.sum()} of {number} random starts end in the worse minimum. From a random "
+    yield from _proofs(gaps)
+    yield ANSWERS.equal("value of the worse local minimum", values[1], 31 / 6, 1e-12)
+    yield ANSWERS.equal("value of the better one", values[0], 2.5 + (13 / 6) ** 2 / 2, 1e-12)
+    yield ANSWERS.at_least("least Hessian eigenvalue at the worse one", lowest[1], 0.1)
+    yield ANSWERS.at_least("least Hessian eigenvalue at the better one", lowest[0], 0.1)
+    yield ANSWERS.at_least("share of random starts that end in the worse one", wrong.mean(), 0.2)
+    yield ANSWERS.equal("starts that end in neither", neither, 0, 0, "exact")
+    yield ANSWERS.equal(
+        "k = 2: value reached by all starts", convex, 19 / 6, 1e-7, "stopped at 1e-13"
+    )
+    yield ANSWERS.equal(
+        "random diagonal cases where the closed condition errs", agree, 0, 0, "exact"
+    )
+    yield (
+        f"{wrong.sum()} of {number} random starts end in the worse minimum. From a random "
         "start it is proved to be at the global minimum, to 1e-4, for "
-        f"{', '.join(name for name, gap in gaps.items() if gap <= CLOSE)}.",
+        f"{', '.join(name for name, gap in gaps.items() if gap <= CLOSE)}."
     )
 
 

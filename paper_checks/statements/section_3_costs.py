@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from leml_solver.algorithms import CountingMatrix, DenseMatrix, FullSquared
 from paper_checks import printed
-from paper_checks.checking import EXACT, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import EXACT, Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.statements.section_3_operations import THOROUGH
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
@@ -25,7 +25,7 @@ CONSTANT = 2.0  # of the O() of Algorithm 1: two products with X, two passes ove
 
 @Statement(
     id="A8",
-    place="Section 3",
+    where="Section 3, paragraph 8, sentence 4",
     says="The average number of nonzeros is the sum over i of |x|_0 / n.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -35,20 +35,16 @@ CONSTANT = 2.0  # of the O() of Algorithm 1: two products with X, two passes ove
     why="The summand does not depend on the index of the sum.",
     example="Two points with 1 and 3 nonzeros: the average is 2, the printed sum is 1 or 3.",
     sure=Sure.PROVED,
-    where="Section 3, paragraph 8, sentence 4",
-    anchor="9dca5c5325bb",
 )
-def average_number_of_nonzeros(effort: Effort) -> Outcome:
+def average_number_of_nonzeros(effort: Effort) -> Findings:
     """The printed sum has no index under it; with x_i it is nnz(X) / n."""
     X = effort.rng.random((50, 40)) < np.linspace(0.05, 0.9, 50)[:, None]
     X[0], X[-1] = np.arange(40) < 1, True
     printed = [printed_average(X, i) for i in range(len(X))]
-    return Outcome.of(
-        REFUTES.different(
-            "spread of the printed value over the choice of x", np.ptp(printed), 0.0, 1.0, "exact"
-        ),
-        MEANT.equal("with x_i", X.sum(axis=1).mean(), X.sum() / len(X), 1e-12),
+    yield REFUTES.different(
+        "spread of the printed value over the choice of x", np.ptp(printed), 0.0, 1.0, "exact"
     )
+    yield MEANT.equal("with x_i", X.sum(axis=1).mean(), X.sum() / len(X), 1e-12)
 
 
 def printed_average(X: NDArray[np.bool_], i: int) -> float:
@@ -58,7 +54,7 @@ def printed_average(X: NDArray[np.bool_], i: int) -> float:
 
 @Statement(
     id="A9",
-    place="Section 3",
+    where="Section 3, paragraph 8, sentence 5",
     says="The design has O(|Omega| d k) nonzeros, d the average number of nonzero features.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
@@ -72,10 +68,8 @@ def printed_average(X: NDArray[np.bool_], i: int) -> float:
     example="One of n points has n nonzeros and n labels, the others none: n^2 k nonzeros, against "
     "|Omega| d k = n k.",
     sure=Sure.PROVED,
-    where="Section 3, paragraph 8, sentence 5",
-    anchor="7982be00df1f",
 )
-def nonzeros_of_the_design(effort: Effort) -> Outcome:
+def nonzeros_of_the_design(effort: Effort) -> Findings:
     """|Omega| times the average needs points with more labels not to be the denser ones."""
     n, d, k = 1000, 4000, 3
     even, dense = np.full(n, 4), np.r_[d, np.full(n - 1, 4)]
@@ -89,11 +83,9 @@ def nonzeros_of_the_design(effort: Effort) -> Outcome:
     sparse = replace(world, X=world.X * (effort.rng.random(world.X.shape) < 0.4))
     counted = int(sparse.H.shape[1] * ((sparse.X != 0).sum(axis=1) * sparse.seen.sum(axis=1)).sum())
     written = np.count_nonzero(sparse.design)
-    return Outcome.of(
-        REFUTES.at_least("one dense point: nonzeros over the formula", one, 50),
-        CONDITION.equal("independent: nonzeros over the formula", independent, 1.0, 1e-12),
-        CONTROL.equal("count against a design written out", counted, written, 0, "exact"),
-    )
+    yield REFUTES.at_least("one dense point: nonzeros over the formula", one, 50)
+    yield CONDITION.equal("independent: nonzeros over the formula", independent, 1.0, 1e-12)
+    yield CONTROL.equal("count against a design written out", counted, written, 0, "exact")
 
 
 def printed_design_nonzeros(nonzeros: Array, counts: Array, k: int) -> float:
@@ -132,22 +124,19 @@ def tally(A: Array) -> Tally:
     place="Algorithm 1",
     says="Gradient and Hessian product cost O((nnz(X) + |Omega| + d) k).",
     kind=Kind.RATE,
-    verdict=Verdict.HOLDS,
     how="Count multiplications with X in the solver, plus two passes over the entries, for three "
     "densities.",
     refuted_by="A count above twice the formula.",
 )
-def cost_of_algorithm_1(effort: Effort) -> Outcome:
+def cost_of_algorithm_1(effort: Effort) -> Findings:
     """Two products with X and two passes over the entries per gradient, whatever the sizes."""
     shares = [operations(_sparse_world(effort, share)) for share in (0.1, 0.5, 0.9)]
     gradients, images = zip(*((o.gradient / o.unit, o.image / o.unit) for o in shares), strict=True)
-    return Outcome.of(
-        SUPPORTS.at_most(
-            "operations of a gradient over (nnz(X) + |Omega| + d) k", max(gradients), CONSTANT
-        ),
-        SUPPORTS.at_most("operations of a Hessian product over the same", max(images), CONSTANT),
-        CONTROL.at_least("the same, least", min(*gradients, *images), 1.0),
+    yield SUPPORTS.at_most(
+        "operations of a gradient over (nnz(X) + |Omega| + d) k", max(gradients), CONSTANT
     )
+    yield SUPPORTS.at_most("operations of a Hessian product over the same", max(images), CONSTANT)
+    yield CONTROL.at_least("the same, least", min(*gradients, *images), 1.0)
 
 
 @dataclass(frozen=True)
@@ -186,7 +175,7 @@ def _sparse_world(effort: Effort, share: float) -> FactorWorld:
 
 @Statement(
     id="A15.1",
-    place="Section 3",
+    where="Section 3, paragraph 9, sentence 1",
     says="Both operations can be done in O((|Omega| + nnz(X) + d + L) k) time.",
     kind=Kind.RATE,
     verdict=Verdict.LOOSE,
@@ -196,10 +185,8 @@ def _sparse_world(effort: Effort, share: float) -> FactorWorld:
     why="A label that is never seen has no entry in Omega, and its row of H is never read.",
     example="One label seen, L - 1 never: nothing of the cost depends on L.",
     sure=Sure.PROVED,
-    where="Section 3, paragraph 9, sentence 1",
-    anchor="a1294da240ba",
 )
-def cost_with_the_number_of_labels(effort: Effort) -> Outcome:
+def cost_with_the_number_of_labels(effort: Effort) -> Findings:
     """Labels that are never seen enter the printed cost and cost nothing."""
     world, unseen = _sparse_world(effort, 0.5), 6000
     wide = replace(
@@ -211,11 +198,9 @@ def cost_with_the_number_of_labels(effort: Effort) -> Outcome:
     few, many = operations(world), operations(wide)
     claim, wide_claim = (printed_cost_with_labels(o, n) for o, n in ((few, 6), (many, 6006)))
     growth = many.gradient / few.gradient
-    return Outcome.of(
-        SUPPORTS.at_most("operations over the formula, L = 6", few.gradient / claim, CONSTANT),
-        SLACK.at_most("the same, L = 6,006", max(many.gradient, many.image) / wide_claim, 0.1),
-        REPAIRED.equal("operations with L = 6,006 over those with L = 6", growth, 1.0, 0.0, EXACT),
-    )
+    yield SUPPORTS.at_most("operations over the formula, L = 6", few.gradient / claim, CONSTANT)
+    yield SLACK.at_most("the same, L = 6,006", max(many.gradient, many.image) / wide_claim, 0.1)
+    yield REPAIRED.equal("operations with L = 6,006 over those with L = 6", growth, 1.0, 0.0, EXACT)
 
 
 def printed_cost_with_labels(found: Operations, n_labels: int) -> float:
@@ -229,13 +214,12 @@ def printed_cost_with_labels(found: Operations, n_labels: int) -> float:
     says="With all labels seen Algorithm 1 needs of the order of n L k time per operation; for the "
     "squared loss the cost depends on nnz(Y) instead of |Omega|.",
     kind=Kind.RATE,
-    verdict=Verdict.HOLDS,
     how="Count multiplications of Algorithm 1 with all labels seen, and of a W-step by Algorithm 2 "
     "with three labels per point of 300.",
     refuted_by="Fewer than n L k multiplications, or a count for Algorithm 2 of the order of n L "
     "k.",
 )
-def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Outcome:
+def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Findings:
     """Algorithm 1 passes over all nL entries; Algorithm 2 only over those that are not zero."""
     full = factor_world(effort.rng, SQUARED, share=1.1)
     n, n_labels, k = 100, 300, 3
@@ -243,17 +227,15 @@ def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Outcome:
     X[:, :4] = Y[:, :3] = 1.0
     first = operations(full).gradient / (full.Y.size * full.W.shape[1])
     second = step_operations(X, Y, k, effort.rng) / (n * n_labels * k)
-    return Outcome.of(
-        SUPPORTS.at_least("operations of Algorithm 1 over n L k", first, 1.0),
-        SUPPORTS.at_most(
-            "operations of Algorithm 2 over n L k, three labels per point", second, 0.2
-        ),
+    yield SUPPORTS.at_least("operations of Algorithm 1 over n L k", first, 1.0)
+    yield SUPPORTS.at_most(
+        "operations of Algorithm 2 over n L k, three labels per point", second, 0.2
     )
 
 
 @Statement(
     id="A16",
-    place="Section 3.2",
+    where="Section 3.2, paragraph 5, sentence 1",
     says="Algorithm 2 takes O((nnz(X) + nnz(Y)) k + (n + L) k^2) time.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
@@ -264,17 +246,13 @@ def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Outcome:
     why="The result is a d x k matrix, to which lambda w is added.",
     example="X with one nonzero, d = 10^6, k = 10: 10 products with X, but 10^7 numbers to write.",
     sure=Sure.PROVED,
-    where="Section 3.2, paragraph 5, sentence 1",
-    anchor="577a6ccf8549",
 )
-def cost_of_algorithm_2(effort: Effort) -> Outcome:
+def cost_of_algorithm_2(effort: Effort) -> Findings:
     """The printed cost leaves out dk, which is most of it when X has more columns than nonzeros."""
     many, few = (_algorithm_2(effort, d) for d in (6, 20_000))
-    return Outcome.of(
-        CONDITION.at_most("operations over the printed count, d < nnz(X)", many[0], 3.0),
-        REFUTES.at_least("the same, d = 20,000 and 40 nonzeros", few[0], 20.0),
-        REPAIRED.at_most("the same with dk added", few[1], 3.0),
-    )
+    yield CONDITION.at_most("operations over the printed count, d < nnz(X)", many[0], 3.0)
+    yield REFUTES.at_least("the same, d = 20,000 and 40 nonzeros", few[0], 20.0)
+    yield REPAIRED.at_most("the same with dk added", few[1], 3.0)
 
 
 def _algorithm_2(effort: Effort, d: int) -> tuple[float, float]:
@@ -312,12 +290,11 @@ def printed_cost(nnz_X: int, nnz_Y: int, n: int, n_labels: int, k: int) -> float
     place="Section 3.2",
     says="Algorithm 2 uses only O(n k + k^2) extra space.",
     kind=Kind.RATE,
-    verdict=Verdict.HOLDS,
     how="Run both of its procedures as printed on sparse X and Y and watch the memory in use: at "
     "the peak, less the result. Forming X W H^T - Y for comparison.",
     refuted_by="A peak above four times n k + k^2 numbers, or one that grows with L or d.",
 )
-def extra_space_of_algorithm_2(effort: Effort) -> Outcome:
+def extra_space_of_algorithm_2(effort: Effort) -> Findings:
     """Beyond its result of d k numbers Algorithm 2 holds a few matrices of n x k."""
     n, k = 500, 8
     worst = 0.0
@@ -329,10 +306,8 @@ def extra_space_of_algorithm_2(effort: Effort) -> Outcome:
         for procedure in (algorithm_2_gradient, algorithm_2_product):
             worst = max(worst, (_peak(procedure, X, Y, W, H) - d * k) / (n * k + k**2))
     dense = _peak(lambda X, Y, W, H: X @ W @ H.T - Y, X, Y, W, H) / (n * k + k**2)
-    return Outcome.of(
-        SUPPORTS.at_most("numbers held beyond the result, over n k + k^2", worst, 4.0),
-        CONTROL.at_least("the same when X W H^T - Y is formed", dense, 100.0),
-    )
+    yield SUPPORTS.at_most("numbers held beyond the result, over n k + k^2", worst, 4.0)
+    yield CONTROL.at_least("the same when X W H^T - Y is formed", dense, 100.0)
 
 
 def algorithm_2_gradient(X: sp.csr_matrix, Y: sp.csr_matrix, W: Array, H: Array) -> Array:
@@ -360,7 +335,7 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
 
 @Statement(
     id="A21",
-    place="Section 3.2",
+    where="Section 3.2, paragraph 6, sentence 2",
     says="Matrix products do the work of Algorithms 1 and 2, so that a parallel library speeds "
     "both up without further effort (drawn in Figure 3, which is not in the text).",
     kind=Kind.RATE,
@@ -380,10 +355,8 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
     "factor of two.",
     sure=Sure.EXACT,
     matters=2,
-    where="Section 3.2, paragraph 6, sentence 2",
-    anchor="6084fcb05a5c",
 )
-def gain_of_parallel_products(_: Effort) -> Outcome:
+def gain_of_parallel_products(_: Effort) -> Findings:
     """Step 2 of Algorithm 1 is no product of matrices, and with many labels it is much of it."""
     sizes = printed.statistics()
     n_labels, nonzeros, positives = (
@@ -393,11 +366,9 @@ def gain_of_parallel_products(_: Effort) -> Outcome:
     many, few = (most_gain(2 * nonzeros + s, s) for s in (0.2 * n_labels, 2.0))
     k = 0.4 * n_labels
     second = most_gain(2 * nonzeros * k + positives * k + k**2, k)  # B is subtracted
-    return Outcome.of(
-        REFUTES.at_most("Algorithm 1, a fifth of the labels seen: largest gain", many, 3.0),
-        CONDITION.at_least("Algorithm 1, two labels seen per point: largest gain", few, 10.0),
-        SUPPORTS.at_least("Algorithm 2: largest gain", second, 10.0),
-    )
+    yield REFUTES.at_most("Algorithm 1, a fifth of the labels seen: largest gain", many, 3.0)
+    yield CONDITION.at_least("Algorithm 1, two labels seen per point: largest gain", few, 10.0)
+    yield SUPPORTS.at_least("Algorithm 2: largest gain", second, 10.0)
 
 
 def most_gain(products: float, rest: float) -> float:

@@ -16,7 +16,7 @@ from leml_solver.algorithms import (
     Plan,
     as_matrix,
 )
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement
 from paper_checks.checking.fact import CONTROL, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 
@@ -44,12 +44,11 @@ def _relative(found: NDArray[Any], expected: NDArray[Any]) -> float:
     place="Equation (6)",
     says="For fixed W each row of H is a regression on the k features X W of its own points.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="One update of H by the solver against one ridge regression per label, with missing "
     "labels.",
     refuted_by="A row that is not the minimiser of its own problem.",
 )
-def rows_of_H_are_independent(effort: Effort) -> Outcome:
+def rows_of_H_are_independent(effort: Effort) -> Findings:
     """The solver's H is, row by row, the ridge regression on the label's own points."""
     world = factor_world(effort.rng, SQUARED)
     A = world.X @ world.W
@@ -61,11 +60,9 @@ def rows_of_H_are_independent(effort: Effort) -> Outcome:
     logistic = factor_world(effort.rng, LOSSES["logistic"])
     slope = logistic.label_problem.gradient
     left = np.linalg.norm(slope(updated(logistic).H)) / np.linalg.norm(slope(logistic.H))
-    return Outcome.of(
-        SUPPORTS.equal("relative distance to the rows' regressions", apart, 0, 1e-9, CG),
-        SUPPORTS.equal(
-            "logistic: gradient of the rows at the end, over the start", left, 0.0, 1e-2, NEWTON
-        ),
+    yield SUPPORTS.equal("relative distance to the rows' regressions", apart, 0, 1e-9, CG)
+    yield SUPPORTS.equal(
+        "logistic: gradient of the rows at the end, over the start", left, 0.0, 1e-2, NEWTON
     )
 
 
@@ -89,11 +86,10 @@ def updated(world: FactorWorld, letter: str = "H") -> GeneralLoss:
     place="Equation (7)",
     says="For fixed H, W is one regression with the |Omega| points h_j (x) x_i.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Write the design out; compare objective and minimiser with the solver's.",
     refuted_by="Different objectives or minimisers.",
 )
-def W_is_one_regression(effort: Effort) -> Outcome:
+def W_is_one_regression(effort: Effort) -> Findings:
     """g(w) on the written-out design is the solver's W-problem, and so is its minimiser."""
     apart = [
         abs(world.value(vec(world.W)) / float(problem.values(problem.at(world.W))[0, 0]) - 1)
@@ -102,10 +98,8 @@ def W_is_one_regression(effort: Effort) -> Outcome:
     ]
     world = factor_world(effort.rng, SQUARED)
     distance = _relative(vec(updated(world, "W").W), _solution(world))
-    return Outcome.of(
-        SUPPORTS.equal("relative difference of objectives", max(apart), 0.0, 1e-12),
-        SUPPORTS.equal("relative distance of minimisers", distance, 0.0, 1e-8, CG),
-    )
+    yield SUPPORTS.equal("relative difference of objectives", max(apart), 0.0, 1e-12)
+    yield SUPPORTS.equal("relative distance of minimisers", distance, 0.0, 1e-8, CG)
 
 
 def _solution(world: FactorWorld) -> Array:
@@ -118,18 +112,17 @@ def _solution(world: FactorWorld) -> Array:
     place="Equation (8)",
     says="The gradient of g is the sum of l' times h_j (x) x_i, plus lambda w.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Against central differences of g, three losses.",
     refuted_by="A slope that differs.",
 )
-def gradient_formula(effort: Effort) -> Outcome:
+def gradient_formula(effort: Effort) -> Findings:
     """The gradient of Equation (8) is the slope of g."""
     errors = []
     for world in _worlds(effort):
         w, s = vec(world.W), effort.rng.standard_normal(world.W.size)
         slope = (world.value(w + 1e-5 * s) - world.value(w - 1e-5 * s)) / 2e-5
         errors.append(abs(world.gradient(w) @ s - slope) / np.linalg.norm(world.gradient(w)))
-    return Outcome.of(SUPPORTS.equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
+    yield SUPPORTS.equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE)
 
 
 @Statement(
@@ -137,11 +130,10 @@ def gradient_formula(effort: Effort) -> Outcome:
     place="Equation (9)",
     says="The Hessian of g is the sum of l'' times the outer products, plus lambda I.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Against central differences of the gradient, three losses, away from the hinge's kinks.",
     refuted_by="A slope of the gradient that differs.",
 )
-def hessian_formula(effort: Effort) -> Outcome:
+def hessian_formula(effort: Effort) -> Findings:
     """The Hessian of Equation (9) is the slope of the gradient (away from the hinge's kinks)."""
     errors = []
     for world in _worlds(effort):
@@ -151,7 +143,7 @@ def hessian_formula(effort: Effort) -> Outcome:
         )
         slope = (world.gradient(w + step * s) - world.gradient(w - step * s)) / (2 * step)
         errors.append(_relative(world.hessian(w) @ s, slope))
-    return Outcome.of(SUPPORTS.equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE))
+    yield SUPPORTS.equal("worst error of a slope", max(errors), 0.0, 1e-5, DIFFERENCE)
 
 
 def _to_the_kink(world: FactorWorld, w: Array, s: Array) -> float:
@@ -165,22 +157,19 @@ def _to_the_kink(world: FactorWorld, w: Array, s: Array) -> float:
     place="Section 3.1",
     says="(B^T (x) A) vec(S) = vec(A S B), and h (x) x = vec(x h^T).",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Random matrices, columns stacked; rows stacked for comparison.",
     refuted_by="A difference beyond rounding.",
 )
-def kronecker_identity(effort: Effort) -> Outcome:
+def kronecker_identity(effort: Effort) -> Findings:
     """(B^T (x) A) vec(S) = vec(A S B) with columns stacked, and h (x) x = vec(x h^T)."""
     A, S, B = (effort.rng.standard_normal(shape) for shape in ((4, 5), (5, 3), (3, 6)))
     x, h = A[0], B[0]
     columns = _relative(np.kron(B.T, A) @ vec(S), vec(A @ S @ B))
     single = _relative(np.kron(h, x), vec(np.outer(x, h)))
     rows = _relative(np.kron(B.T, A) @ S.ravel(), (A @ S @ B).ravel())
-    return Outcome.of(
-        SUPPORTS.equal("error of the product rule", columns, 0, 1e-13),
-        SUPPORTS.equal("error of h (x) x = vec(x h^T)", single, 0, 1e-15),
-        CONTROL.different("error with rows stacked", rows, 0.0, 0.1, "exact"),
-    )
+    yield SUPPORTS.equal("error of the product rule", columns, 0, 1e-13)
+    yield SUPPORTS.equal("error of h (x) x = vec(x h^T)", single, 0, 1e-15)
+    yield CONTROL.different("error with rows stacked", rows, 0.0, 0.1, "exact")
 
 
 @Statement(
@@ -188,11 +177,10 @@ def kronecker_identity(effort: Effort) -> Outcome:
     place="Equation (10)",
     says="The gradient is vec(X^T D H) + lambda w, D the derivatives at the observed entries.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="The solver's Algorithm 1 against the sum of Equation (8), three losses, missing labels.",
     refuted_by="A difference beyond rounding.",
 )
-def gradient_by_algorithm_1(effort: Effort) -> Outcome:
+def gradient_by_algorithm_1(effort: Effort) -> Findings:
     """X^T D H + penalty W, as the solver computes it, against the sum over all entries."""
     errors = []
     for world in _worlds(effort):
@@ -200,7 +188,7 @@ def gradient_by_algorithm_1(effort: Effort) -> Outcome:
         errors.append(
             _relative(vec(problem.gradient(problem.at(world.W))), world.gradient(vec(world.W)))
         )
-    return Outcome.of(SUPPORTS.equal("worst relative difference", max(errors), 0.0, 1e-12))
+    yield SUPPORTS.equal("worst relative difference", max(errors), 0.0, 1e-12)
 
 
 @Statement(
@@ -208,18 +196,17 @@ def gradient_by_algorithm_1(effort: Effort) -> Outcome:
     place="Equation (11)",
     says="The Hessian times s is vec(X^T U H) + lambda s.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="The solver's Algorithm 1 against the Hessian of Equation (9) written out, three losses.",
     refuted_by="A difference beyond rounding.",
 )
-def hessian_product_by_algorithm_1(effort: Effort) -> Outcome:
+def hessian_product_by_algorithm_1(effort: Effort) -> Findings:
     """X^T U H + penalty S, as the solver computes it, against the Hessian written out."""
     errors = []
     for world in _worlds(effort):
         problem, S = world.feature_problem, effort.rng.standard_normal(world.W.shape)
         image = problem.hessian(problem.at(world.W))(S)
         errors.append(_relative(vec(image), world.hessian(vec(world.W)) @ vec(S)))
-    return Outcome.of(SUPPORTS.equal("worst relative difference", max(errors), 0.0, 1e-12))
+    yield SUPPORTS.equal("worst relative difference", max(errors), 0.0, 1e-12)
 
 
 def gradient_12(world: FactorWorld) -> Array:
@@ -243,20 +230,17 @@ def _full(effort: Effort) -> FactorWorld:
     place="Equation (12)",
     says="Squared loss, full labels: the gradient is vec(X^T X W H^T H - X^T Y H) + lambda w.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Against the sum of Equation (8); with half of the labels missing it must differ.",
     refuted_by="A difference beyond rounding with full labels.",
 )
-def gradient_with_full_labels(effort: Effort) -> Outcome:
+def gradient_with_full_labels(effort: Effort) -> Findings:
     """Equation (12) is Equation (8) when every label is seen."""
     world = _full(effort)
     missing = factor_world(effort.rng, SQUARED, share=0.5)
     error = _relative(gradient_12(world), world.gradient(vec(world.W)))
     wrong = _relative(gradient_12(missing), missing.gradient(vec(missing.W)))
-    return Outcome.of(
-        SUPPORTS.equal("relative difference", error, 0.0, 1e-12),
-        CONTROL.different("the same with half of the labels missing", wrong, 0.0, 1e-3),
-    )
+    yield SUPPORTS.equal("relative difference", error, 0.0, 1e-12)
+    yield CONTROL.different("the same with half of the labels missing", wrong, 0.0, 1e-3)
 
 
 @Statement(
@@ -264,15 +248,14 @@ def gradient_with_full_labels(effort: Effort) -> Outcome:
     place="Equation (13)",
     says="Squared loss, full labels: the Hessian times s is vec(X^T X S H^T H) + lambda s.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Against the Hessian of Equation (9) written out.",
     refuted_by="A difference beyond rounding.",
 )
-def hessian_with_full_labels(effort: Effort) -> Outcome:
+def hessian_with_full_labels(effort: Effort) -> Findings:
     """Equation (13) is Equation (9) times a vector when every label is seen."""
     world, S = _full(effort), effort.rng.standard_normal((7, 3))
     error = _relative(hessian_product_13(world, S), world.hessian(vec(world.W)) @ vec(S))
-    return Outcome.of(SUPPORTS.equal("relative difference", error, 0.0, 1e-12))
+    yield SUPPORTS.equal("relative difference", error, 0.0, 1e-12)
 
 
 @Statement(
@@ -280,11 +263,10 @@ def hessian_with_full_labels(effort: Effort) -> Outcome:
     place="Algorithm 2",
     says="The algorithm for squared loss and full labels solves the W-problem.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="The solver's Algorithm 2 with conjugate gradients to the end, against the dk x dk system.",
     refuted_by="Another solution.",
 )
-def algorithm_2_solves_the_W_problem(effort: Effort) -> Outcome:
+def algorithm_2_solves_the_W_problem(effort: Effort) -> Findings:
     """The solver's Algorithm 2 ends at the solution of the dk x dk system written out."""
     world = _full(effort)
     iterate = FullSquared(
@@ -294,9 +276,7 @@ def algorithm_2_solves_the_W_problem(effort: Effort) -> Outcome:
     iterate.update_W()
     distance = _relative(vec(iterate.W), _solution(world))
     loss = 0.5 * np.square(world.Y - world.X @ iterate.W @ world.H.T).sum()
-    return Outcome.of(
-        SUPPORTS.equal("relative distance to the solution", distance, 0.0, 1e-8, CG),
-        CONTROL.equal(
-            "its sum of losses over the sum written out", iterate.loss() / loss, 1.0, 1e-11
-        ),
+    yield SUPPORTS.equal("relative distance to the solution", distance, 0.0, 1e-8, CG)
+    yield CONTROL.equal(
+        "its sum of losses over the sum written out", iterate.loss() / loss, 1.0, 1e-11
     )

@@ -24,7 +24,7 @@ from leml_theory.measurements.minimisers import erm
 from leml_theory.measurements.planted import worst_planted
 from leml_theory.rademacher import Estimate, rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk, prediction_scales, second_moments
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict, valid_value
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.exact_tails import turned_probability
 from simulations import (
@@ -54,7 +54,7 @@ def normalised_empirical_risk(problem: Problem, Z: Array) -> float:
 
 @Statement(
     id="T1",
-    place="Section 4",
+    where="Section 4, line 1 of the formulas",
     says="The empirical risk, a sum over the s observed labels per point divided by n, stands "
     "beside the population risk of one random label as its counterpart.",
     kind=Kind.CONSISTENCY,
@@ -67,10 +67,8 @@ def normalised_empirical_risk(problem: Problem, Z: Array) -> float:
     example="Logistic loss, Z = 0, s = 10: 10 log 2 beside log 2.",
     sure=Sure.PROVED,
     matters=2,
-    where="Section 4, line 1 of the formulas",
-    anchor="59b389e6d132",
 )
-def risks_of_one_and_of_s_labels(effort: Effort) -> Outcome:
+def risks_of_one_and_of_s_labels(effort: Effort) -> Findings:
     """At Z = 0 the logistic loss is log 2 whatever the sample, so that both risks are exact."""
     s, loss = 10, LOSSES["logistic"]
     world = Scenario(IsotropicGaussian(5), AllOnes(20), UniformLabels(20, s))
@@ -80,18 +78,16 @@ def risks_of_one_and_of_s_labels(effort: Effort) -> Outcome:
     printed, normalised = (
         risk(problem, Z) for risk in (printed_empirical_risk, normalised_empirical_risk)
     )
-    return Outcome.of(
-        REFUTES.different(
-            "printed empirical risk against population risk", printed, population, 0.1
-        ),
-        MEANT.equal(
-            "printed empirical risk against s E[loss], as Appendix B.2 has it",
-            printed,
-            s * population,
-            1e-11,
-        ),
-        REPAIRED.equal("divided by s it estimates the risk", normalised, population, 1e-12),
+    yield REFUTES.different(
+        "printed empirical risk against population risk", printed, population, 0.1
     )
+    yield MEANT.equal(
+        "printed empirical risk against s E[loss], as Appendix B.2 has it",
+        printed,
+        s * population,
+        1e-11,
+    )
+    yield REPAIRED.equal("divided by s it estimates the risk", normalised, population, 1e-12)
 
 
 def feasible(rank: int, shape: tuple[int, int], radius: float, rng: np.random.Generator) -> Array:
@@ -102,7 +98,7 @@ def feasible(rank: int, shape: tuple[int, int], radius: float, rng: np.random.Ge
 
 @Statement(
     id="T2",
-    place="Section 4",
+    where="Section 4, paragraph 4, sentence 3",
     says="Matrices of bounded rank form a smaller class than matrices of bounded trace norm, so "
     "with the rank constraint one may expect better generalisation than the bounds say.",
     kind=Kind.EQUALITY,
@@ -119,10 +115,8 @@ def feasible(rank: int, shape: tuple[int, int], radius: float, rng: np.random.Ge
     "of rank one.",
     sure=Sure.PROVED,
     matters=2,
-    where="Section 4, paragraph 4, sentence 3",
-    anchor="94effc844b0e",
 )
-def rank_constraint_and_complexity(effort: Effort) -> Outcome:
+def rank_constraint_and_complexity(effort: Effort) -> Findings:
     """The supremum over the trace ball is attained at rank one: no rank constraint lowers it."""
     radius, shape = 2.0, (6, 9)
     ball = TraceBall(radius)
@@ -134,22 +128,18 @@ def rank_constraint_and_complexity(effort: Effort) -> Outcome:
         for rank in range(1, 7)
         for _ in range(effort.pick(200, 2000))
     ]
-    return Outcome.of(
-        REPAIRED.equal(
-            "rank of the maximiser over the trace ball", np.linalg.matrix_rank(best), 1, 0
-        ),
-        REPAIRED.equal("value at it against radius |V|", np.sum(best * V), whole, 1e-11),
-        CONTROL.equal("its trace norm", ball.norm(best), radius, 1e-11),
-        CONDITION.at_most("largest value at random Z of rank 1 to 6", max(trials), whole),
-        REFUTES.at_least("rank one, radius forgotten: 1000 Z", np.sum(1e3 * best * V), 10 * whole),
-        note="The Rademacher average of the trace ball is the same with any rank constraint; the "
-        "rank constraint alone leaves the class unbounded.",
+    yield REPAIRED.equal(
+        "rank of the maximiser over the trace ball", np.linalg.matrix_rank(best), 1, 0
     )
+    yield REPAIRED.equal("value at it against radius |V|", np.sum(best * V), whole, 1e-11)
+    yield CONTROL.equal("its trace norm", ball.norm(best), radius, 1e-11)
+    yield CONDITION.at_most("largest value at random Z of rank 1 to 6", max(trials), whole)
+    yield REFUTES.at_least("rank one, radius forgotten: 1000 Z", np.sum(1e3 * best * V), 10 * whole)
 
 
 @Statement(
     id="T5",
-    place="Section 4",
+    where="Section 4, paragraph 12, sentence 3",
     says="Frobenius regularisation can give no better than an excess error of order "
     "radius/sqrt(n), as Appendix C.2 proves.",
     kind=Kind.COUNTEREXAMPLE,
@@ -167,10 +157,8 @@ def rank_constraint_and_complexity(effort: Effort) -> Outcome:
     "minimiser is -|mean of x|.",
     sure=Sure.PROVED,
     matters=3,
-    where="Section 4, paragraph 12, sentence 3",
-    anchor="fe9b26c4be54",
 )
-def frobenius_excess(effort: Effort) -> Outcome:
+def frobenius_excess(effort: Effort) -> Findings:
     """Appendix C.2's world has no excess risk; the planted one has 0.3003 radius/sqrt(n)."""
     n, size = 4096, 16
     loss, ball = LOSSES["linear"], FrobeniusBall(1.0)
@@ -183,17 +171,13 @@ def frobenius_excess(effort: Effort) -> Outcome:
     measured = _in_root_n(planted["value"], planted["stderr"], n)
     predicted = sharp.worst_frobenius_excess(n, size * size) * math.sqrt(n)
     gap = math.sqrt(n) * ball.dual_norm(world.label_sums(n, effort.rng)) / n
-    return Outcome.of(
-        REFUTES.equal(
-            "excess risk where C.2 proves it large", risk.value - least.lower, 0.0, 1e-12
-        ),
-        REPAIRED.at_least("generalisation gap there, times sqrt(n)", gap, math.sqrt(0.5)),
-        # The worst of five signals is near, not at, the worst of all: 4 % below at most.
-        REPAIRED.mean_equal("planted excess, times sqrt(n)", measured, predicted, slack=0.012),
-        REPAIRED.mean_above("planted excess, times sqrt(n), above", measured, 0.2),
-        note="C.2 bounds the generalisation gap; the statement about excess risk needs planted "
-        "labels.",
+    yield REFUTES.equal(
+        "excess risk where C.2 proves it large", risk.value - least.lower, 0.0, 1e-12
     )
+    yield REPAIRED.at_least("generalisation gap there, times sqrt(n)", gap, math.sqrt(0.5))
+    # The worst of five signals is near, not at, the worst of all: 4 % below at most.
+    yield REPAIRED.mean_equal("planted excess, times sqrt(n)", measured, predicted, slack=0.012)
+    yield REPAIRED.mean_above("planted excess, times sqrt(n), above", measured, 0.2)
 
 
 def _in_root_n(value: float, stderr: float, n: int) -> Estimate:
@@ -202,7 +186,7 @@ def _in_root_n(value: float, stderr: float, n: int) -> Estimate:
 
 @Statement(
     id="T6",
-    place="Section 4",
+    where="Section 4, paragraph 12, sentence 4",
     says="At radius sqrt(L) the trace ball has excess of order 1/sqrt(n), the Frobenius ball "
     "sqrt(L/n).",
     kind=Kind.RATE,
@@ -216,10 +200,8 @@ def _in_root_n(value: float, stderr: float, n: int) -> Estimate:
     example="d = 1: both balls are the same set of row vectors, so that both have sqrt(L/n).",
     sure=Sure.PROVED,
     matters=2,
-    where="Section 4, paragraph 12, sentence 4",
-    anchor="203a029e6f34",
 )
-def radius_of_root_labels(effort: Effort) -> Outcome:
+def radius_of_root_labels(effort: Effort) -> Findings:
     """With radius sqrt(L) the trace average stays at 2/sqrt(n) if d >= L and grows if not."""
     n, draws = 10**8, effort.pick(60, 400)
     small, large, one, few, enough = (
@@ -235,19 +217,16 @@ def radius_of_root_labels(effort: Effort) -> Outcome:
     mcdiarmid, bousquet = zip(
         *(_high_probability(size, 10**12) for size in (256, 4096)), strict=True
     )
-    return Outcome.of(
-        CONDITION.mean_below("trace, d = L = 64", large["trace"], 2.1),
-        CONDITION.mean_above("trace, d = L = 16", small["trace"], 1.6),
-        SUPPORTS.mean_equal("Frobenius, d = L = 64", large["frobenius"], 8.0, slack=0.01),
-        SUPPORTS.mean_equal("Frobenius, d = L = 16", small["frobenius"], 4.0, slack=0.02),
-        REFUTES.mean_above("trace, d = 1, L = 64", one["trace"], 6.0),
-        REFUTES.mean_above("trace, d = L = 64, n = 4", few["trace"], 3.5),
-        CONDITION.mean_below("trace, d = L = 64, n = L log L", enough["trace"], 2.2),
-        REFUTES.at_least("McDiarmid, L = 4096 over L = 256", mcdiarmid[1] / mcdiarmid[0], 3.0),
-        REPAIRED.at_most("Bousquet, L = 4096 over L = 256", bousquet[1] / bousquet[0], 1.0),
-        note="All in units of 1/sqrt(n). With an unbounded range of the loss the McDiarmid term "
-        "grows like sqrt(L); Bousquet's inequality keeps the rate.",
-    )
+    yield CONDITION.mean_below("trace, d = L = 64", large["trace"], 2.1)
+    yield CONDITION.mean_above("trace, d = L = 16", small["trace"], 1.6)
+    yield SUPPORTS.mean_equal("Frobenius, d = L = 64", large["frobenius"], 8.0, slack=0.01)
+    yield SUPPORTS.mean_equal("Frobenius, d = L = 16", small["frobenius"], 4.0, slack=0.02)
+    yield REFUTES.mean_above("trace, d = 1, L = 64", one["trace"], 6.0)
+    yield REFUTES.mean_above("trace, d = L = 64, n = 4", few["trace"], 3.5)
+    yield CONDITION.mean_below("trace, d = L = 64, n = L log L", enough["trace"], 2.2)
+    yield REFUTES.at_least("McDiarmid, L = 4096 over L = 256", mcdiarmid[1] / mcdiarmid[0], 3.0)
+    yield REPAIRED.at_most("Bousquet, L = 4096 over L = 256", bousquet[1] / bousquet[0], 1.0)
+    yield "All in units of 1/sqrt(n)."
 
 
 def _root_radius(
@@ -276,7 +255,7 @@ def claimed_shared_norm(n_labels: int) -> float:
 
 @Statement(
     id="T7",
-    place="Section 4",
+    where="Section 4, paragraph 14, sentence 2",
     says="One predictor for all labels has |z 1^T|_tr <= sqrt(L).",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
@@ -287,10 +266,8 @@ def claimed_shared_norm(n_labels: int) -> float:
     why="The norm is |z| sqrt(L), and |z| is not restricted.",
     example="z = 2, L = 4: (2 2 2 2) has norm 4, above sqrt(4) = 2.",
     sure=Sure.PROVED,
-    where="Section 4, paragraph 14, sentence 2",
-    anchor="9f1b7b463098",
 )
-def norm_of_a_shared_predictor(effort: Effort) -> Outcome:
+def norm_of_a_shared_predictor(effort: Effort) -> Findings:
     """|z 1^T|_tr = |z| sqrt(L); predictions of order one need |z| = sqrt(d)."""
     d, n_labels = 16, 25
     ball = TraceBall(1.0)
@@ -300,15 +277,13 @@ def norm_of_a_shared_predictor(effort: Effort) -> Outcome:
     S = second_moments(IsotropicGaussian(d))
     useful = shared_coefficients(d, n_labels, effort.rng)
     claimed = claimed_shared_norm(n_labels)
-    return Outcome.of(
-        CONDITION.equal("trace norm for |z| = 1", ball.norm(Z), claimed, 1e-11),
-        REFUTES.equal("trace norm for |z| = 2", ball.norm(2 * Z), 2 * claimed, 1e-11),
-        REPAIRED.equal(
-            "size of the predictions for |z| = 1", prediction_scales(S, Z)[0], 0.25, 1e-12
-        ),
-        REPAIRED.equal("mean square prediction of z = sqrt(d)", _power(S, useful), 1.0, 1e-11),
-        REPAIRED.equal("its trace norm", ball.norm(useful), math.sqrt(d) * claimed, 1e-10),
+    yield CONDITION.equal("trace norm for |z| = 1", ball.norm(Z), claimed, 1e-11)
+    yield REFUTES.equal("trace norm for |z| = 2", ball.norm(2 * Z), 2 * claimed, 1e-11)
+    yield REPAIRED.equal(
+        "size of the predictions for |z| = 1", prediction_scales(S, Z)[0], 0.25, 1e-12
     )
+    yield REPAIRED.equal("mean square prediction of z = sqrt(d)", _power(S, useful), 1.0, 1e-11)
+    yield REPAIRED.equal("its trace norm", ball.norm(useful), math.sqrt(d) * claimed, 1e-10)
 
 
 def _power(S: Array, Z: Array) -> float:
@@ -317,7 +292,7 @@ def _power(S: Array, Z: Array) -> float:
 
 @Statement(
     id="T8",
-    place="Appendix B",
+    where="Appendix B, paragraph 3, sentence 1",
     says="The excess risk is at most two uniform deviations.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
@@ -328,10 +303,8 @@ def _power(S: Array, Z: Array) -> float:
     why="Z* is fixed, so that its deviation needs no supremum and has mean zero.",
     example="A class of one predictor: the excess is 0, two deviations are not.",
     sure=Sure.PROVED,
-    where="Appendix B, paragraph 3, sentence 1",
-    anchor="10d14bfb3fdb",
 )
-def two_deviations(_: Effort) -> Outcome:
+def two_deviations(_: Effort) -> Findings:
     """One deviation, centred at the best Z, does: half of the complexity term, and it holds.
 
     In one dimension with one label the minimiser is a sign, wrong with a binomial chance, and
@@ -348,14 +321,12 @@ def two_deviations(_: Effort) -> Outcome:
     likely = turned_probability(n, one.value / 8)
     rarest = max(turned_probability(n, bias) for bias in np.linspace(two / 2, 1, 50))
     complexity = 2 * average.value
-    return Outcome.of(
-        SUPPORTS.at_most("chance of an excess above two deviations", rarest, delta),
-        REPAIRED.at_most("chance of an excess above the sharper bound", worst, delta),
-        CONTROL.at_least("chance of an excess above a quarter of it", likely, delta),
-        SLACK.at_least("two deviations minus one", two - one.value, complexity),
-        SLACK.at_least(
-            "the paper's own constants over the sharper ones", literal.value / one.value, 2
-        ),
+    yield SUPPORTS.at_most("chance of an excess above two deviations", rarest, delta)
+    yield REPAIRED.at_most("chance of an excess above the sharper bound", worst, delta)
+    yield CONTROL.at_least("chance of an excess above a quarter of it", likely, delta)
+    yield SLACK.at_least("two deviations minus one", two - one.value, complexity)
+    yield SLACK.at_least(
+        "the paper's own constants over the sharper ones", literal.value / one.value, 2
     )
 
 
@@ -365,11 +336,10 @@ def two_deviations(_: Effort) -> Outcome:
     says="When all labels share one predictor, learning it from all n points beats learning one "
     "predictor per label from n/L points, and trace regularisation comes nearer to it.",
     kind=Kind.RATE,
-    verdict=Verdict.HOLDS,
     how="Squared loss, shared predictor, exact minimisers of both balls and pooled least squares.",
     refuted_by="A trace excess not below the Frobenius one.",
 )
-def one_predictor_for_all_labels(effort: Effort) -> Outcome:
+def one_predictor_for_all_labels(effort: Effort) -> Findings:
     """Shared predictor, squared loss: pooled d/(2n), trace between, Frobenius near d L/(2n)."""
     cell: dict[str, Any] = {
         "law": "gaussian",
@@ -383,15 +353,13 @@ def one_predictor_for_all_labels(effort: Effort) -> Outcome:
         Estimate(rows[ball]["value"], rows[ball]["stderr"], 2)
         for ball in ("trace", "frobenius", "pooled")
     )
-    return Outcome.of(
-        SUPPORTS.mean_below("excess, trace, against Frobenius", trace, 0.9 * frobenius.value),
-        SUPPORTS.mean_below("excess, pooled, against trace", pooled, 0.6 * trace.value),
-        CONTROL.mean_equal("excess, pooled, exact value", pooled, rows["pooled"]["predicted"]),
-        SUPPORTS.mean_above(
-            "excess, Frobenius, against n points for one label", frobenius, 4 / 300
-        ),
-        note="The radius is the norm of the truth, in each ball.",
+    yield SUPPORTS.mean_below("excess, trace, against Frobenius", trace, 0.9 * frobenius.value)
+    yield SUPPORTS.mean_below("excess, pooled, against trace", pooled, 0.6 * trace.value)
+    yield CONTROL.mean_equal("excess, pooled, exact value", pooled, rows["pooled"]["predicted"])
+    yield SUPPORTS.mean_above(
+        "excess, Frobenius, against n points for one label", frobenius, 4 / 300
     )
+    yield "The radius is the norm of the truth, in each ball."
 
 
 def equal_singular_values(rank: int, size: int, rng: np.random.Generator) -> Array:
@@ -411,7 +379,7 @@ def share_lost(Z: Array, ball: TraceBall | FrobeniusBall) -> float:
 
 @Statement(
     id="T10",
-    place="Section 4",
+    where="Section 4, paragraph 15, sentence 3",
     says="If labels are correlated, trace and Frobenius regularisation are expected to have "
     "similar biases.",
     kind=Kind.EQUALITY,
@@ -428,21 +396,17 @@ def share_lost(Z: Array, ball: TraceBall | FrobeniusBall) -> float:
     example="Z = I/2 of size 4: |Z|_F = 1, |Z|_tr = 2. At radius 1 the Frobenius ball contains Z, "
     "the trace ball loses a quarter of |Z|_F^2.",
     sure=Sure.PROVED,
-    where="Section 4, paragraph 15, sentence 3",
-    anchor="9581ba9d4f50",
 )
-def biases_of_both_balls(effort: Effort) -> Outcome:
+def biases_of_both_balls(effort: Effort) -> Findings:
     """The biases agree at rank one; at rank 8 the trace ball of the same radius loses more."""
     trace, frobenius = TraceBall(0.5), FrobeniusBall(0.5)
     one, eight = (equal_singular_values(rank, 64, effort.rng) for rank in (1, 8))
     predicted = (1 - 0.5 / math.sqrt(8)) ** 2
     lost, lost_eight = share_lost(one, trace), share_lost(eight, trace)
     ratio = lost_eight / share_lost(eight, frobenius)
-    return Outcome.of(
-        CONDITION.equal(
-            "rank one, trace against Frobenius", lost, share_lost(one, frobenius), 1e-10
-        ),
-        CONTROL.equal("rank one, trace", lost, 0.25, 1e-10),
-        REFUTES.at_least("rank 8, trace over Frobenius", ratio, 2.5),
-        REPAIRED.equal("rank 8, trace", lost_eight, predicted, 1e-10),
+    yield CONDITION.equal(
+        "rank one, trace against Frobenius", lost, share_lost(one, frobenius), 1e-10
     )
+    yield CONTROL.equal("rank one, trace", lost, 0.25, 1e-10)
+    yield REFUTES.at_least("rank 8, trace over Frobenius", ratio, 2.5)
+    yield REPAIRED.equal("rank 8, trace", lost_eight, predicted, 1e-10)

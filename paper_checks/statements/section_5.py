@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from leml_solver import LOSSES, AlternatingOptions, fit_factors
 from leml_solver.metrics import average_auc, hamming_loss
 from paper_checks import printed
-from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import PRINTED, Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES
 
 Array = NDArray[np.float64]
@@ -18,7 +18,7 @@ ROUNDED = 0.5  # scores above it are rounded to 1
 
 @Statement(
     id="D26",
-    place="Section 5",
+    where="Section 5, line 1 of the formulas",
     says="The Hamming loss is the sum over i and j of I[round(f^j(x)) != y^j], over n L.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -30,23 +30,19 @@ ROUNDED = 0.5  # scores above it are rounded to 1
     why="The terms of the sum have no index i, so that one point would be counted n times.",
     example="n = 2, L = 1, one point right and one wrong: the loss is 1/2, the printed sum 0 or 1.",
     sure=Sure.PROVED,
-    where="Section 5, line 1 of the formulas",
-    anchor="2446ebf8b9d5",
 )
-def hamming_loss_as_printed(effort: Effort) -> Outcome:
+def hamming_loss_as_printed(effort: Effort) -> Findings:
     """The printed sum has no index of the point under it; with x_i it is the share of errors."""
     Y = effort.rng.random((40, 12)) < 0.2
     scores = Y + effort.rng.normal(scale=0.5, size=Y.shape)
     values = [printed_hamming(scores, Y, i) for i in range(len(Y))]
     share = hamming_loss(Y.astype(float), scores, threshold=ROUNDED)
     reason = "one error in twelve labels"
-    return Outcome.of(
-        REFUTES.different(
-            "spread of the printed value over the choice of x", np.ptp(values), 0.0, 0.1, reason
-        ),
-        MEANT.equal(
-            "mean over x_i, against the share of wrong entries", np.mean(values), share, 1e-12
-        ),
+    yield REFUTES.different(
+        "spread of the printed value over the choice of x", np.ptp(values), 0.0, 0.1, reason
+    )
+    yield MEANT.equal(
+        "mean over x_i, against the share of wrong entries", np.mean(values), share, 1e-12
     )
 
 
@@ -63,7 +59,7 @@ def rounded(scores: Array) -> Array:
 
 @Statement(
     id="D26.1",
-    place="Section 5",
+    where="Section 5, paragraph 12, sentence 1",
     says="The Hamming loss rounds every score to 0 or 1 and compares it with the label, for all "
     "losses; Table 1 has labels -1 and +1 for the logistic and the squared hinge loss.",
     kind=Kind.CONSISTENCY,
@@ -80,10 +76,8 @@ def rounded(scores: Array) -> Array:
     example="One absent label, y = -1, with the perfect score f = -1: it is rounded to 0, which is "
     "not -1, and counts as an error.",
     sure=Sure.PROVED,
-    where="Section 5, paragraph 12, sentence 1",
-    anchor="932a0c9ae6b7",
 )
-def rounding_with_signed_labels(effort: Effort) -> Outcome:
+def rounding_with_signed_labels(effort: Effort) -> Findings:
     """Judged with labels -1 and +1 even perfect scores would have nearly all entries wrong."""
     Y = np.asarray(effort.rng.random((200, 30)) < 0.05, dtype=np.float64)
     signed = 2 * Y - 1
@@ -91,19 +85,17 @@ def rounding_with_signed_labels(effort: Effort) -> Outcome:
     table = printed.only(printed.load(9), method="LEML")
     largest = float(table[table["loss"] != "squared"]["value"].max())
     losses = _logistic_losses(effort)
-    return Outcome.of(
-        REFUTES.at_least("perfect scores, labels -1 and +1: loss", literal, 0.9),
-        CONTROL.at_most(
-            "largest printed loss, logistic and squared hinge, against a fifth of it",
-            largest,
-            literal / 5,
-            reason=PRINTED,
-        ),
-        CONDITION.equal("perfect scores, labels 0 and 1: loss", recoded, 0.0, 0.0),
-        CONTROL.at_most("logistic fit: loss at 1/2 over that at 0", losses[0] / losses[1], 1.0),
-        CONTROL.at_least(
-            "logistic fit: loss at 0 over that of predicting nothing", losses[1] / losses[2], 1.0
-        ),
+    yield REFUTES.at_least("perfect scores, labels -1 and +1: loss", literal, 0.9)
+    yield CONTROL.at_most(
+        "largest printed loss, logistic and squared hinge, against a fifth of it",
+        largest,
+        literal / 5,
+        reason=PRINTED,
+    )
+    yield CONDITION.equal("perfect scores, labels 0 and 1: loss", recoded, 0.0, 0.0)
+    yield CONTROL.at_most("logistic fit: loss at 1/2 over that at 0", losses[0] / losses[1], 1.0)
+    yield CONTROL.at_least(
+        "logistic fit: loss at 0 over that of predicting nothing", losses[1] / losses[2], 1.0
     )
 
 
@@ -128,7 +120,7 @@ def _logistic_losses(effort: Effort) -> tuple[float, float, float]:
 
 @Statement(
     id="D26.2",
-    place="Section 5",
+    where="Section 5, paragraph 13, sentence 1",
     says="Average AUC is the area under the ROC curve of each test point, averaged.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
@@ -141,10 +133,8 @@ def _logistic_losses(effort: Effort) -> tuple[float, float, float]:
     example="A point without labels: of the pairs of a present and an absent label there are none, "
     "and 0/0 is no area.",
     sure=Sure.PROVED,
-    where="Section 5, paragraph 13, sentence 1",
-    anchor="db537b7db831",
 )
-def area_for_each_point(effort: Effort) -> Outcome:
+def area_for_each_point(effort: Effort) -> Findings:
     """The area is defined for points with and without labels of both kinds only."""
     Y = np.asarray(effort.rng.random((30, 15)) < 0.3, dtype=np.float64)
     Y[:, :2] = [1.0, 0.0]
@@ -152,11 +142,11 @@ def area_for_each_point(effort: Effort) -> Outcome:
     area = np.mean([roc_area(s, y) for s, y in zip(scores, Y, strict=True)])
     in_order = average_auc(Y, scores)
     empty = roc_area(scores[0], 0 * Y[0])
-    return Outcome.of(
-        REFUTES.equal(
-            "a point without labels: areas that are numbers", np.isfinite(empty), 0, 0, "exact"
-        ),
-        CONDITION.equal("average area, against the share of pairs in order", area, in_order, 1e-12),
+    yield REFUTES.equal(
+        "a point without labels: areas that are numbers", np.isfinite(empty), 0, 0, "exact"
+    )
+    yield CONDITION.equal(
+        "average area, against the share of pairs in order", area, in_order, 1e-12
     )
 
 

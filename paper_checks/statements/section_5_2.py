@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from leml_solver import Problem
 from paper_checks import printed
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 @Statement(
     id="A20",
-    place="Section 5.2",
+    where="Section 5.2, paragraph 1, sentence 3",
     says="Binary relevance with an l2 penalty for each label minimises Equation (2) with the "
     "Frobenius norm.",
     kind=Kind.EQUALITY,
@@ -32,10 +32,8 @@ Array = NDArray[np.float64]
     example="X = I, Y = I of size 2: the fits are multiples of e_1 and e_2, a Z of rank 2, above k "
     "= 1.",
     sure=Sure.PROVED,
-    where="Section 5.2, paragraph 1, sentence 3",
-    anchor="9f2f22274b56",
 )
-def binary_relevance(effort: Effort) -> Outcome:
+def binary_relevance(effort: Effort) -> Findings:
     """Ridge regressions, one per label, minimise (2) with |Z|^2 / 2 and no rank constraint."""
     world = factor_world(effort.rng, SQUARED)
     Z = np.column_stack([_ridge(world, label) for label in range(world.Y.shape[1])])
@@ -46,13 +44,11 @@ def binary_relevance(effort: Effort) -> Outcome:
     low = _best_of_rank(problem, world.penalty, U[:, :k] * sigma[:k], Vt[:k].T)
     least = problem.objective(Z) + 0.5 * world.penalty * np.square(Z).sum()
     scale = float(np.linalg.norm(problem.gradient(np.zeros_like(Z))))
-    return Outcome.of(
-        CONDITION.equal(
-            "gradient of (2) at binary relevance", np.linalg.norm(joint) / scale, 0.0, 1e-12
-        ),
-        REFUTES.at_least("its rank, with k = 2 allowed", np.linalg.matrix_rank(Z), k + 1),
-        REFUTES.at_least("minimum with rank at most 2, over without", low / least, 1.001),
+    yield CONDITION.equal(
+        "gradient of (2) at binary relevance", np.linalg.norm(joint) / scale, 0.0, 1e-12
     )
+    yield REFUTES.at_least("its rank, with k = 2 allowed", np.linalg.matrix_rank(Z), k + 1)
+    yield REFUTES.at_least("minimum with rank at most 2, over without", low / least, 1.001)
 
 
 def _ridge(world: FactorWorld, label: int) -> Array:
@@ -79,7 +75,7 @@ def _best_of_rank(problem: Problem, penalty: float, W: Array, H: Array) -> float
 
 @Statement(
     id="D13",
-    place="Section 5.2",
+    where="Section 5.2, paragraph 1, sentence 6",
     says="In Table 5 LEML is said to outperform BCS and LEML by all three measures.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -89,25 +85,21 @@ def _best_of_rank(problem: Problem, penalty: float, W: Array, H: Array) -> float
     why="A method cannot outperform itself.",
     example="bibtex, top-3: 28.50 (LEML) against 28.50 (LEML).",
     sure=Sure.EXACT,
-    where="Section 5.2, paragraph 1, sentence 6",
-    anchor="05d1a087f7d9",
 )
-def leml_outperforms_bcs_and_br(_: Effort) -> Outcome:
+def leml_outperforms_bcs_and_br(_: Effort) -> Findings:
     """Compare LEML with the two methods that can be meant, and with itself."""
     frame = printed.load(5)
     first, second = printed.QUOTED["rivals in Table 5"].written[1:]
-    return Outcome.of(
-        REFUTES.count(
-            f"better than {second}, as printed, of 9", (printed.gains(frame, second) > 0).sum(), 0
-        ),
-        SUPPORTS.count(f"better than {first}, of 9", (printed.gains(frame, first) > 0).sum(), 9),
-        MEANT.count("better than BR, of 9", (printed.gains(frame, "BR") > 0).sum(), 9),
+    yield REFUTES.count(
+        f"better than {second}, as printed, of 9", (printed.gains(frame, second) > 0).sum(), 0
     )
+    yield SUPPORTS.count(f"better than {first}, of 9", (printed.gains(frame, first) > 0).sum(), 9)
+    yield MEANT.count("better than BR, of 9", (printed.gains(frame, "BR") > 0).sum(), 9)
 
 
 @Statement(
     id="D14",
-    place="Section 5.2",
+    where="Section 5.2, paragraph 1, sentence 8",
     says="The experiments confirm that LEML does better than BR; here with missing labels (Table "
     "11 to Table 15).",
     kind=Kind.CONSISTENCY,
@@ -121,26 +113,22 @@ def leml_outperforms_bcs_and_br(_: Effort) -> Outcome:
     example="bibtex, k/L 40 %, 20 % observed, logistic: top-3 25.79 (LEML), 31.92 (BR).",
     sure=Sure.EXACT,
     matters=3,
-    where="Section 5.2, paragraph 1, sentence 8",
-    anchor="c4584f21cc33",
 )
-def leml_against_br_depends_on_the_loss(_: Effort) -> Outcome:
+def leml_against_br_depends_on_the_loss(_: Effort) -> Findings:
     """Count where LEML is ahead of BR, by loss."""
     ahead = printed.gains(printed.missing_label_tables(), "BR") > 0
     wins = ahead.groupby(level=["table", "loss"]).sum()
     bibtex = ahead.xs("bibtex", level="dataset").groupby(level=["table", "loss"]).sum()
     other = ["logistic", "squared_hinge"]
-    return Outcome.of(
-        REFUTES.count("top-3, squared loss: ahead, of 36", wins[12, "squared"], 26),
-        REFUTES.count(
-            "top-3, bibtex, other losses: ahead, of 24", sum(bibtex[12, o] for o in other), 0
-        ),
-        CONDITION.count(
-            "top-3, elsewhere, other losses: ahead, of 48", sum(wins[12, o] for o in other), 48
-        ),
-        REFUTES.count(
-            "bibtex, other losses, all measures: ahead, of 120", bibtex.loc[:, other].sum(), 3
-        ),
+    yield REFUTES.count("top-3, squared loss: ahead, of 36", wins[12, "squared"], 26)
+    yield REFUTES.count(
+        "top-3, bibtex, other losses: ahead, of 24", sum(bibtex[12, o] for o in other), 0
+    )
+    yield CONDITION.count(
+        "top-3, elsewhere, other losses: ahead, of 48", sum(wins[12, o] for o in other), 48
+    )
+    yield REFUTES.count(
+        "bibtex, other losses, all measures: ahead, of 120", bibtex.loc[:, other].sum(), 3
     )
 
 
@@ -153,7 +141,7 @@ def bibtex_gains(**wanted: object) -> pd.Series:
 
 @Statement(
     id="D14.2",
-    place="Section 5.2",
+    where="Section 5.2, paragraph 1, sentence 7",
     says="On bibtex LEML clearly shows superior performance at various shares of labels observed "
     "(drawn in Figure 2b).",
     kind=Kind.COUNTEREXAMPLE,
@@ -168,22 +156,18 @@ def bibtex_gains(**wanted: object) -> pd.Series:
     example="bibtex, k/L 40 %, 5 % observed, squared: top-3 18.73 (LEML), 22.19 (BR).",
     sure=Sure.EXACT,
     matters=2,
-    where="Section 5.2, paragraph 1, sentence 7",
-    anchor="2b87f482cca4",
 )
-def leml_at_every_observed_share(_: Effort) -> Outcome:
+def leml_at_every_observed_share(_: Effort) -> Findings:
     """Compare LEML with BR and BCS on bibtex as fewer labels are seen."""
     gain = bibtex_gains(ratio=0.4)
     share = gain.index.get_level_values("observed")
     few, many = gain[share < 0.2], gain[share >= 0.2]
     least = bibtex_gains(observed=0.05).loc["BR"]
-    return Outcome.of(
-        REFUTES.count("5 % seen, any k/L: ahead of BR, of 15", (least > 0).sum(), 0),
-        REFUTES.count("5 and 10 % seen: behind BR, of 10", (few.loc["BR"] < 0).sum(), 9),
-        REFUTES.count("5 and 10 % seen: behind BCS, of 10", (few.loc["BCS"] < 0).sum(), 2),
-        REPAIRED.count("20 and 40 % seen: ahead of both, of 20", (many > 0).sum(), 20),
-        REFUTES.at_least("most points of top-1 behind", -few.min(), 8, 0.0, "8.55 printed"),
-    )
+    yield REFUTES.count("5 % seen, any k/L: ahead of BR, of 15", (least > 0).sum(), 0)
+    yield REFUTES.count("5 and 10 % seen: behind BR, of 10", (few.loc["BR"] < 0).sum(), 9)
+    yield REFUTES.count("5 and 10 % seen: behind BCS, of 10", (few.loc["BCS"] < 0).sum(), 2)
+    yield REPAIRED.count("20 and 40 % seen: ahead of both, of 20", (many > 0).sum(), 20)
+    yield REFUTES.at_least("most points of top-1 behind", -few.min(), 8, 0.0, "8.55 printed")
 
 
 @Statement(
@@ -191,13 +175,11 @@ def leml_at_every_observed_share(_: Effort) -> Outcome:
     place="Section 5.2",
     says="On bibtex with 20 % observed LEML is ahead at every k/L (drawn in Figure 2c).",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="LEML is compared with BR and BCS in Table 11 to Table 15, 30 comparisons.",
     refuted_by="A comparison lost.",
 )
-def leml_at_every_ratio(_: Effort) -> Outcome:
+def leml_at_every_ratio(_: Effort) -> Findings:
     """Compare LEML with BR and BCS on bibtex at 20 % of the labels seen."""
     gain = bibtex_gains(observed=0.2)
-    return Outcome.of(
-        SUPPORTS.count("ahead, of 30", (gain > 0).sum(), 30), CONTROL.count("of", len(gain), 30)
-    )
+    yield SUPPORTS.count("ahead, of 30", (gain > 0).sum(), 30)
+    yield CONTROL.count("of", len(gain), 30)

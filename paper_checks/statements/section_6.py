@@ -8,7 +8,7 @@ import numpy as np
 
 from leml_theory.measurements.planted import fixed_planted, worst_planted
 from leml_theory.rademacher import Estimate
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import ANSWERS
 
 SIZE = 16  # features and labels
@@ -17,7 +17,7 @@ WORST_FROBENIUS = 0.3003  # largest t (1 - t/sqrt(t^2 + 1)), the limit of many f
 
 @Statement(
     id="T11",
-    place="Section 6",
+    where="Section 6, paragraph 1, sentence 7",
     says="Open question: can the risk bounds be improved by avoiding uniform convergence?",
     kind=Kind.RATE,
     verdict=Verdict.ANSWERED,
@@ -34,10 +34,8 @@ WORST_FROBENIUS = 0.3003  # largest t (1 - t/sqrt(t^2 + 1)), the limit of many f
     "1/sqrt(n) and exponentially small in n for a fixed m.",
     sure=Sure.MEASURED,
     matters=2,
-    where="Section 6, paragraph 1, sentence 7",
-    anchor="e205aa4eb215",
 )
-def fast_and_slow_rates(effort: Effort) -> Outcome:
+def fast_and_slow_rates(effort: Effort) -> Findings:
     """A fixed signal gives 1/n, the worst signal for each n the rate of the bounds."""
     sizes, draws = (2**12, 2**18), effort.pick(60, 400)
     shape = {"d": SIZE, "L": SIZE, "draws": draws}
@@ -47,18 +45,16 @@ def fast_and_slow_rates(effort: Effort) -> Outcome:
     trace, frobenius = (
         Estimate(row["value"], row["stderr"], draws).scaled(math.sqrt(sizes[0])) for row in worst
     )
-    return Outcome.of(
-        ANSWERS.mean_equal("fixed signal, trace ball: slope in n", slopes[0], -1.0, slack=0.05),
-        ANSWERS.mean_below("fixed signal, Frobenius ball: slope in n", slopes[1], -0.9),
-        ANSWERS.mean_above(
-            "worst signal, trace ball: excess times sqrt(nL)", trace.scaled(math.sqrt(SIZE)), 0.5
-        ),
-        ANSWERS.mean_equal(
-            "worst signal, Frobenius ball: excess times sqrt(n)",
-            frobenius,
-            WORST_FROBENIUS,
-            slack=0.02,
-        ),
+    yield ANSWERS.mean_equal("fixed signal, trace ball: slope in n", slopes[0], -1.0, slack=0.05)
+    yield ANSWERS.mean_below("fixed signal, Frobenius ball: slope in n", slopes[1], -0.9)
+    yield ANSWERS.mean_above(
+        "worst signal, trace ball: excess times sqrt(nL)", trace.scaled(math.sqrt(SIZE)), 0.5
+    )
+    yield ANSWERS.mean_equal(
+        "worst signal, Frobenius ball: excess times sqrt(n)",
+        frobenius,
+        WORST_FROBENIUS,
+        slack=0.02,
     )
 
 

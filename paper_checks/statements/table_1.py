@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import LOSSES, Loss
-from paper_checks.checking import Bears, Effort, Fact, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import Bears, Effort, Fact, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_3_operations import NEWTON, updated
 from paper_checks.worlds.factored import FactorWorld, factor_world, vec
@@ -96,26 +96,23 @@ def _ours(loss: Loss, a: Array, b: Array) -> tuple[Array, Array]:
     place="Table 1",
     says="Squared loss (a - b)^2 / 2: derivatives b - a and 1.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Differences in fifty decimal digits, for the printed formulas and for `leml_solver`.",
     refuted_by="A difference beyond double precision.",
 )
-def squared_row(effort: Effort) -> Outcome:
+def squared_row(effort: Effort) -> Findings:
     """Both printed derivatives and ours agree with the differences."""
     a, b = _points(effort, (0.0, 1.0, -1.0, 2.5))
     exact = differences(squared_value, a, b)
     printed, ours = printed_squared(a, b), _ours(LOSSES["squared"], a, b)
-    return Outcome.of(
-        _right(SUPPORTS, "error of the printed first derivative", printed[0], exact[0]),
-        _right(SUPPORTS, "error of the printed second derivative", printed[1], exact[1]),
-        _right(CONTROL, "error of ours, first", ours[0], exact[0]),
-        _right(CONTROL, "error of ours, second", ours[1], exact[1]),
-    )
+    yield _right(SUPPORTS, "error of the printed first derivative", printed[0], exact[0])
+    yield _right(SUPPORTS, "error of the printed second derivative", printed[1], exact[1])
+    yield _right(CONTROL, "error of ours, first", ours[0], exact[0])
+    yield _right(CONTROL, "error of ours, second", ours[1], exact[1])
 
 
 @Statement(
     id="A12",
-    place="Table 1",
+    where="Table 1, row 2",
     says="Logistic loss: first derivative -a / (1 + exp(-ab)).",
     kind=Kind.EQUALITY,
     verdict=Verdict.MISPRINT,
@@ -127,10 +124,8 @@ def squared_row(effort: Effort) -> Outcome:
     example="a = 1, b large: the loss is flat, the printed slope is -1.",
     sure=Sure.PROVED,
     matters=3,
-    where="Table 1, row 2",
-    anchor="712d387d769c",
 )
-def logistic_first_derivative(effort: Effort) -> Outcome:
+def logistic_first_derivative(effort: Effort) -> Findings:
     """The printed sign in the exponent is wrong; with the other sign the formula is exact."""
     a, b = _points(effort, (-1.0, 1.0))
     exact = differences(logistic_value, a, b)[0]
@@ -138,14 +133,12 @@ def logistic_first_derivative(effort: Effort) -> Outcome:
     world = factor_world(effort.rng, LOSSES["logistic"])
     true, wrong = (_design_gradient(world, entry) for entry in (None, printed_logistic))
     error = float(np.linalg.norm(wrong - true) / np.linalg.norm(true))
-    return Outcome.of(
-        REFUTES.different(
-            "error of the printed derivative", _worst(printed, exact), 0.0, 0.5, PRECISE
-        ),
-        _right(MEANT, "error of -a / (1 + exp(ab))", -a / (1 + np.exp(a * b)), exact),
-        _right(CONTROL, "error of ours", ours, exact),
-        REFUTES.at_least("relative error of the gradient it gives", error, 0.1),
+    yield REFUTES.different(
+        "error of the printed derivative", _worst(printed, exact), 0.0, 0.5, PRECISE
     )
+    yield _right(MEANT, "error of -a / (1 + exp(ab))", -a / (1 + np.exp(a * b)), exact)
+    yield _right(CONTROL, "error of ours", ours, exact)
+    yield REFUTES.at_least("relative error of the gradient it gives", error, 0.1)
 
 
 def _design_gradient(world: FactorWorld, entry: Callable[..., tuple[Array, Array]] | None) -> Array:
@@ -158,7 +151,7 @@ def _design_gradient(world: FactorWorld, entry: Callable[..., tuple[Array, Array
 
 @Statement(
     id="A13",
-    place="Table 1",
+    where="Table 1, row 2",
     says="Logistic loss: second derivative -a^2 exp(-ab) / (1 + exp(-ab))^2.",
     kind=Kind.EQUALITY,
     verdict=Verdict.MISPRINT,
@@ -170,10 +163,8 @@ def _design_gradient(world: FactorWorld, entry: Callable[..., tuple[Array, Array
     example="a = 1, b = 0: printed -1/4, correct 1/4.",
     sure=Sure.PROVED,
     matters=3,
-    where="Table 1, row 2",
-    anchor="712d387d769c",
 )
-def logistic_second_derivative(effort: Effort) -> Outcome:
+def logistic_second_derivative(effort: Effort) -> Findings:
     """The printed sign is wrong: the Hessian would be negative where the loss is convex."""
     a, b = _points(effort, (-1.0, 1.0))
     exact = differences(logistic_value, a, b)[1]
@@ -183,15 +174,13 @@ def logistic_second_derivative(effort: Effort) -> Outcome:
     bends = printed_logistic(world.targets, fitted)[1]
     lowest = float(np.linalg.eigvalsh(world.design.T @ (bends[:, None] * world.design))[0])
     least = float(np.linalg.eigvalsh(world.hessian(vec(world.W)))[0])
-    return Outcome.of(
-        REFUTES.different(
-            "error of the printed derivative", _worst(printed, exact), 0.0, 0.25, PRECISE
-        ),
-        _right(MEANT, "error with the sign changed", -printed, exact),
-        _right(CONTROL, "error of ours", ours, exact),
-        REFUTES.at_most("least eigenvalue of the Hessian it gives, no penalty", lowest, -0.05),
-        REPAIRED.at_least("least eigenvalue of ours", least, world.penalty, 1e-10, "rounding"),
+    yield REFUTES.different(
+        "error of the printed derivative", _worst(printed, exact), 0.0, 0.25, PRECISE
     )
+    yield _right(MEANT, "error with the sign changed", -printed, exact)
+    yield _right(CONTROL, "error of ours", ours, exact)
+    yield REFUTES.at_most("least eigenvalue of the Hessian it gives, no penalty", lowest, -0.05)
+    yield REPAIRED.at_least("least eigenvalue of ours", least, world.penalty, 1e-10, "rounding")
 
 
 @Statement(
@@ -200,32 +189,29 @@ def logistic_second_derivative(effort: Effort) -> Outcome:
     says="Squared hinge loss for labels -1 and +1: derivatives -2a max(0, 1 - ab) and 2 where ab < "
     "1.",
     kind=Kind.EQUALITY,
-    verdict=Verdict.HOLDS,
     how="Differences in fifty decimal digits away from the kink; labels -2 and +2 for comparison.",
     refuted_by="A difference beyond double precision for labels -1 and +1.",
     correct="For other labels the second derivative is 2 a^2 where ab < 1.",
 )
-def squared_hinge_row(effort: Effort) -> Outcome:
+def squared_hinge_row(effort: Effort) -> Findings:
     """Exact for labels -1 and +1, as the caption says; for other labels a^2 is missing."""
     a, b = _points(effort, (-1.0, 1.0))
     exact = differences(squared_hinge_value, a, b)
     printed, ours = printed_squared_hinge(a, b), _ours(LOSSES["squared_hinge"], a, b)
     a2, b2 = _points(effort, (-2.0, 2.0))
     general, wrong = differences(squared_hinge_value, a2, b2)[1], printed_squared_hinge(a2, b2)[1]
-    return Outcome.of(
-        _right(SUPPORTS, "error of the printed first derivative", printed[0], exact[0]),
-        _right(SUPPORTS, "error of the printed second derivative", printed[1], exact[1], 1e-13),
-        _right(CONTROL, "error of ours, first", ours[0], exact[0]),
-        _right(CONTROL, "error of ours, second", ours[1], exact[1], 1e-13),
-        CONTROL.different(
-            "error of the second derivative for labels -2 and +2",
-            _worst(wrong, general),
-            0.0,
-            1.0,
-            PRECISE,
-        ),
-        _right(CONTROL, "the same with 2 a^2", a2**2 * wrong, general, 1e-13),
+    yield _right(SUPPORTS, "error of the printed first derivative", printed[0], exact[0])
+    yield _right(SUPPORTS, "error of the printed second derivative", printed[1], exact[1], 1e-13)
+    yield _right(CONTROL, "error of ours, first", ours[0], exact[0])
+    yield _right(CONTROL, "error of ours, second", ours[1], exact[1], 1e-13)
+    yield CONTROL.different(
+        "error of the second derivative for labels -2 and +2",
+        _worst(wrong, general),
+        0.0,
+        1.0,
+        PRECISE,
     )
+    yield _right(CONTROL, "the same with 2 a^2", a2**2 * wrong, general, 1e-13)
 
 
 @Statement(
@@ -234,12 +220,11 @@ def squared_hinge_row(effort: Effort) -> Outcome:
     says="The squared hinge loss is not twice differentiable, but the sub-differential of its "
     "derivative can be used in a trust region Newton method to solve Equation (7).",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="Start where every margin is exactly one, the kink; take 0, 1 or 2 from the "
     "sub-differential there; compare the ends with each other and with the solver's.",
     refuted_by="A gradient that does not vanish at the end, or an end that depends on the choice.",
 )
-def newton_across_the_kink(effort: Effort) -> Outcome:
+def newton_across_the_kink(effort: Effort) -> Findings:
     """Newton's method reaches the minimiser whichever element is taken at the kink."""
     world = _at_the_kink(factor_world(effort.rng, LOSSES["squared_hinge"], share=1.1))
     w = vec(world.W)
@@ -249,12 +234,10 @@ def newton_across_the_kink(effort: Effort) -> Outcome:
     left = slope / np.linalg.norm(world.gradient(0 * w))
     apart = np.linalg.norm(ends[0] - ends[2]) / float(np.linalg.norm(ends[0]))
     solver = world.value(vec(updated(world, "W").W)) / world.value(ends[0])
-    return Outcome.of(
-        SUPPORTS.equal("worst gradient at the end over that at w = 0", left, 0.0, 1e-10),
-        SUPPORTS.equal("distance of the ends for 0 and 2 at the kink", apart, 0.0, 1e-9),
-        SUPPORTS.equal("objective at the solver's end over the least", solver, 1.0, 1e-2, NEWTON),
-        CONTROL.at_least("Hessian at the kink, 2 over 0", bends[1] / bends[0], 2.0),
-    )
+    yield SUPPORTS.equal("worst gradient at the end over that at w = 0", left, 0.0, 1e-10)
+    yield SUPPORTS.equal("distance of the ends for 0 and 2 at the kink", apart, 0.0, 1e-9)
+    yield SUPPORTS.equal("objective at the solver's end over the least", solver, 1.0, 1e-2, NEWTON)
+    yield CONTROL.at_least("Hessian at the kink, 2 over 0", bends[1] / bends[0], 2.0)
 
 
 def _at_the_kink(world: FactorWorld) -> FactorWorld:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from paper_checks import printed
-from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import PRINTED, Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, SUPPORTS
 from paper_checks.printed import off_lattice, statistic
 
@@ -47,23 +47,20 @@ def disagreements(summary: int, *detailed: int) -> pd.DataFrame:
     place="Table 3",
     says="The top-3 accuracies and AUCs are those of Table 7 and Table 10.",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="Each of the 96 numbers is compared with its source.",
     refuted_by="A number that differs.",
 )
-def table_3_repeats_tables_7_and_10(_: Effort) -> Outcome:
+def table_3_repeats_tables_7_and_10(_: Effort) -> Findings:
     """Compare each number of the summary with its source."""
     apart = disagreements(3, 7, 10)
     compared = len(printed.load(3))
-    return Outcome.of(
-        SUPPORTS.count("numbers that differ", len(apart), 0),
-        CONTROL.count("compared", compared, 96),
-    )
+    yield SUPPORTS.count("numbers that differ", len(apart), 0)
+    yield CONTROL.count("compared", compared, 96)
 
 
 @Statement(
     id="D2",
-    place="Table 5",
+    where="Table 5, row 2",
     says="The numbers are those of Table 12, Table 14 and Table 15 at k = 0.4 L and 20 % observed.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -75,10 +72,8 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Outcome:
     why="Two tables print one number differently.",
     example="0.7871 in Table 5, 0.7817 in Table 15.",
     sure=Sure.EXACT,
-    where="Table 5, row 2",
-    anchor="f8fc8f43f160",
 )
-def table_5_repeats_tables_12_14_15(_: Effort) -> Outcome:
+def table_5_repeats_tables_12_14_15(_: Effort) -> Findings:
     """Compare each number of the summary with its source, and ask which of two spellings fits."""
     apart = disagreements(5, 12, 14, 15)
     cell = frozenset({"5 bibtex 40%@20% BCS squared"})
@@ -86,15 +81,12 @@ def table_5_repeats_tables_12_14_15(_: Effort) -> Outcome:
     swapped = sorted(f"{summary:.4f}") == sorted(f"{detailed:.4f}")
     low, high, start = rises_beside()
     inside = "the rise from k/L 20 % lies between those at 10 % and 40 % observed"
-    return Outcome.of(
-        *REFUTES.cells("disagreement", printed.describe(apart), cell),
-        CONTROL.count("numbers compared", len(printed.load(5)), 27),
-        MEANT.count("the same digits in another order", swapped, 1),
-        MEANT.at_most(f"Table 15: {inside}", detailed - start, high, 0.0, PRINTED),
-        MEANT.at_least(f"Table 15: {inside}, below", detailed - start, low, 0.0, PRINTED),
-        REFUTES.at_least("Table 5: the rise exceeds both", summary - start, high, 0.0, PRINTED),
-        note=f"Table 5 prints {summary:.4f}, Table 15 prints {detailed:.4f}.",
-    )
+    yield from REFUTES.cells("disagreement", printed.describe(apart), cell)
+    yield CONTROL.count("numbers compared", len(printed.load(5)), 27)
+    yield MEANT.count("the same digits in another order", swapped, 1)
+    yield MEANT.at_most(f"Table 15: {inside}", detailed - start, high, 0.0, PRINTED)
+    yield MEANT.at_least(f"Table 15: {inside}, below", detailed - start, low, 0.0, PRINTED)
+    yield REFUTES.at_least("Table 5: the rise exceeds both", summary - start, high, 0.0, PRINTED)
 
 
 def rises_beside() -> tuple[float, float, float]:
@@ -110,22 +102,21 @@ def rises_beside() -> tuple[float, float, float]:
     place="Table 6",
     says="Top-K accuracies (Table 3 to Table 8, Table 11 to Table 13) are shares of K n_test.",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="Each of the 1,197 numbers must be what a whole number of hits rounds to; numbers drawn at "
     "random would fail about 850 times.",
     refuted_by="An accuracy that no number of hits gives.",
 )
-def accuracies_are_counts(_: Effort) -> Outcome:
+def accuracies_are_counts(_: Effort) -> Findings:
     """See that each top-K accuracy is a whole number of hits over K n_test."""
     frame = printed.load(3, 4, 5, 6, 7, 8, 11, 12, 13)
     frame = frame[frame["metric"].str.startswith("top")].reset_index(drop=True)
     kept = frame["metric"].str[-1].astype(int)
     missed, chance = off_lattice(frame, kept * statistic(frame, "n_test") / 100)
-    return Outcome.of(
-        SUPPORTS.count("unattainable accuracies", missed, 0),
-        CONTROL.at_least("unattainable if drawn at random", chance, 100, 0.0, "informative at all"),
-        CONTROL.count("accuracies tested", len(frame), 360 + 756 + 48 + 24 + 9),
+    yield SUPPORTS.count("unattainable accuracies", missed, 0)
+    yield CONTROL.at_least(
+        "unattainable if drawn at random", chance, 100, 0.0, "informative at all"
     )
+    yield CONTROL.count("accuracies tested", len(frame), 360 + 756 + 48 + 24 + 9)
 
 
 @Statement(
@@ -133,21 +124,18 @@ def accuracies_are_counts(_: Effort) -> Outcome:
     place="Table 9",
     says="Hamming losses (Table 5, Table 9, Table 14) are shares of L n_test.",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="Each of the 361 numbers must be what a whole number of errors rounds to; on autofood and "
     "compphys numbers drawn at random would fail about 60 times.",
     refuted_by="A loss that no number of errors gives.",
 )
-def hamming_losses_are_counts(_: Effort) -> Outcome:
+def hamming_losses_are_counts(_: Effort) -> Findings:
     """See that each Hamming loss is a whole number of errors over L n_test."""
     frame = printed.only(printed.load(5, 9, 14), metric="hamming").reset_index(drop=True)
     units = statistic(frame, "n_test") * statistic(frame, "n_labels")
     missed, chance = off_lattice(frame, units)
-    return Outcome.of(
-        SUPPORTS.count("unattainable losses", missed, 0),
-        CONTROL.at_least("unattainable if drawn at random", chance, 20, 0.0, "informative at all"),
-        CONTROL.count("losses tested", len(frame), 100 + 252 + 9),
-    )
+    yield SUPPORTS.count("unattainable losses", missed, 0)
+    yield CONTROL.at_least("unattainable if drawn at random", chance, 20, 0.0, "informative at all")
+    yield CONTROL.count("losses tested", len(frame), 100 + 252 + 9)
 
 
 def hits(*tables: int) -> pd.DataFrame:
@@ -164,24 +152,21 @@ def hits(*tables: int) -> pd.DataFrame:
     says="Top-1, top-3 and top-5 accuracies (Table 6 to Table 8, Table 11 to Table 13) are of one "
     "ranking.",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="In each of 372 rows the mean number of hits may grow by 0 to 2 for two more labels, and "
     "stays below the mean number of labels.",
     refuted_by="Fewer hits among more labels, or more than two for two.",
 )
-def hits_grow_with_k(_: Effort) -> Outcome:
+def hits_grow_with_k(_: Effort) -> Findings:
     """See that two more labels add between no and two hits, and hits never exceed the labels."""
     counted = pd.concat([hits(6, 7, 8), hits(11, 12, 13)])
     added = pd.concat([counted[3] - counted[1], counted[5] - counted[3]])
     present = statistic(counted.index.to_frame(), "test_positives")
     rounding = 0.005 * (5 + 3) / 100
     reason = "two accuracies rounded to 0.005 per cent, times K"
-    return Outcome.of(
-        SUPPORTS.at_least("fewest hits added by two labels", added.min(), 0, rounding, reason),
-        SUPPORTS.at_most("most hits added by two labels", added.max(), 2, rounding, reason),
-        SUPPORTS.at_most("hits over labels", (counted[5] / present).max(), 1, 0.01, reason),
-        CONTROL.count("rows tested", len(counted), 120 + 252),
-    )
+    yield SUPPORTS.at_least("fewest hits added by two labels", added.min(), 0, rounding, reason)
+    yield SUPPORTS.at_most("most hits added by two labels", added.max(), 2, rounding, reason)
+    yield SUPPORTS.at_most("hits over labels", (counted[5] / present).max(), 1, 0.01, reason)
+    yield CONTROL.count("rows tested", len(counted), 120 + 252)
 
 
 @Statement(
@@ -189,18 +174,15 @@ def hits_grow_with_k(_: Effort) -> Outcome:
     place="Table 11",
     says="Binary relevance has no k: its numbers (Table 11 to Table 15) do not change with k/L.",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="The 180 series over k/L are compared.",
     refuted_by="A series with two values.",
 )
-def binary_relevance_does_not_depend_on_k(_: Effort) -> Outcome:
+def binary_relevance_does_not_depend_on_k(_: Effort) -> Findings:
     """See that BR, which has no k, is printed alike in the rows of each k."""
     rows = printed.only(printed.missing_label_tables(), method="BR")
     series = rows.groupby(["table", "dataset", "loss", "observed"])["value"].nunique()
-    return Outcome.of(
-        SUPPORTS.count("series that vary", (series > 1).sum(), 0),
-        CONTROL.count("of", len(series), 180),
-    )
+    yield SUPPORTS.count("series that vary", (series > 1).sum(), 0)
+    yield CONTROL.count("of", len(series), 180)
 
 
 def mismarked(frame: pd.DataFrame) -> pd.DataFrame:
@@ -215,20 +197,18 @@ def mismarked(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[best != frame["bold"]]
 
 
-def marks_of(table: int, misplaced: int) -> Outcome:
-    """Return the comparison of a table's wrong marks with those recorded.
+def marks_of(table: int, misplaced: int) -> Findings:
+    """Compare a table's wrong marks with those recorded.
 
     `misplaced` counts the cells marked though not best; the others are best and not marked.
     """
     wrong = mismarked(printed.load(table))
     recorded = MISMARKED[table]
     elsewhere = mismarked(printed.load(*RIGHTLY_MARKED))
-    return Outcome.of(
-        *REFUTES.cells("missing or misplaced marks", printed.describe(wrong), recorded),
-        CONTROL.count("marked though not best", wrong["bold"].sum(), misplaced),
-        MEANT.count("wrong marks in nine other tables", len(elsewhere), 0),
-        note="; ".join(sorted(printed.describe(wrong))),
-    )
+    yield from REFUTES.cells("missing or misplaced marks", printed.describe(wrong), recorded)
+    yield CONTROL.count("marked though not best", wrong["bold"].sum(), misplaced)
+    yield MEANT.count("wrong marks in nine other tables", len(elsewhere), 0)
+    yield "; ".join(sorted(printed.describe(wrong)))
 
 
 @Statement(
@@ -237,23 +217,21 @@ def marks_of(table: int, misplaced: int) -> Outcome:
     says="Bold marks the best of each group, ties included (Table 3 to Table 7, Table 10, Table "
     "12, Table 13, Table 15).",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="The marks are compared with the best values of each row, within one loss where labels are "
     "missing.",
     refuted_by="A mark missing or misplaced.",
 )
-def bold_marks_the_best(_: Effort) -> Outcome:
+def bold_marks_the_best(_: Effort) -> Findings:
     """See that bold marks the best of each group, ties included, in nine tables."""
     frame = printed.load(*RIGHTLY_MARKED)
     wrong = len(mismarked(frame))
-    return Outcome.of(
-        SUPPORTS.count("wrong marks", wrong, 0), CONTROL.count("marks", frame["bold"].sum(), 455)
-    )
+    yield SUPPORTS.count("wrong marks", wrong, 0)
+    yield CONTROL.count("marks", frame["bold"].sum(), 455)
 
 
 @Statement(
     id="D6.1",
-    place="Table 8",
+    where="caption of Table 8",
     says="Bold marks the best top-5 accuracy of each row, ties included.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -263,17 +241,15 @@ def bold_marks_the_best(_: Effort) -> Outcome:
     why="A tie is marked once.",
     example="compphys, 60 %: 74.00 stands twice in the row, once in bold.",
     sure=Sure.EXACT,
-    where="caption of Table 8",
-    anchor="75afe25738b1",
 )
-def bold_marks_of_table_8(_: Effort) -> Outcome:
+def bold_marks_of_table_8(_: Effort) -> Findings:
     """Find the tie that is marked on one side only."""
     return marks_of(8, misplaced=0)
 
 
 @Statement(
     id="D6.2",
-    place="Table 9",
+    where="caption of Table 9",
     says="Bold marks the lowest Hamming loss of each row, ties included.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -284,17 +260,15 @@ def bold_marks_of_table_8(_: Effort) -> Outcome:
     why="A value that is not the lowest is marked.",
     example="bibtex, 20 %: 0.0127 is bold, 0.0126 is in the same row.",
     sure=Sure.EXACT,
-    where="caption of Table 9",
-    anchor="0719c287c3b5",
 )
-def bold_marks_of_table_9(_: Effort) -> Outcome:
+def bold_marks_of_table_9(_: Effort) -> Findings:
     """Find the marked losses that are not the lowest."""
     return marks_of(9, misplaced=3)
 
 
 @Statement(
     id="D6.3",
-    place="Table 11",
+    where="caption of Table 11",
     says="Bold marks the best top-1 accuracy of each loss, ties included.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -306,17 +280,15 @@ def bold_marks_of_table_9(_: Effort) -> Outcome:
     example="autofood, k/L 20 %, 40 % observed, logistic: 81.58 against 68.42, and 81.58 is not "
     "bold.",
     sure=Sure.EXACT,
-    where="caption of Table 11",
-    anchor="dcad3f2aec97",
 )
-def bold_marks_of_table_11(_: Effort) -> Outcome:
+def bold_marks_of_table_11(_: Effort) -> Findings:
     """Find the best accuracies that are not marked."""
     return marks_of(11, misplaced=0)
 
 
 @Statement(
     id="D6.4",
-    place="Table 14",
+    where="caption of Table 14",
     says="Bold marks the lowest Hamming loss of each loss function, ties included.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
@@ -328,9 +300,7 @@ def bold_marks_of_table_11(_: Effort) -> Outcome:
     example="autofood, k/L 20 %, 40 % observed, logistic: 0.0655 against 0.0838, and 0.0655 is not "
     "bold.",
     sure=Sure.EXACT,
-    where="caption of Table 14",
-    anchor="aa0626cacf23",
 )
-def bold_marks_of_table_14(_: Effort) -> Outcome:
+def bold_marks_of_table_14(_: Effort) -> Findings:
     """Find the lowest losses that are not marked."""
     return marks_of(14, misplaced=0)

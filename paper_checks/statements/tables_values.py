@@ -7,7 +7,7 @@ import pandas as pd
 
 from leml_solver import Squared, SquaredHinge
 from paper_checks import printed
-from paper_checks.checking import PRINTED, Effort, Kind, Outcome, Statement, Sure, Verdict
+from paper_checks.checking import PRINTED, Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, GUESS, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.printed import nothing_predicted, off_lattice, statistic
 
@@ -36,7 +36,7 @@ def hamming_ceiling(top_1: pd.Series, empty: pd.Series, n_labels: pd.Series) -> 
 
 @Statement(
     id="D7",
-    place="Table 9",
+    where="caption of Table 9",
     says="BCS has Hamming loss 1.0000 on autofood at k/L 80 % and 100 %.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
@@ -50,10 +50,8 @@ def hamming_ceiling(top_1: pd.Series, empty: pd.Series, n_labels: pd.Series) -> 
     example="Three labels and one hit: a loss of at most 2/3.",
     sure=Sure.PROVED,
     matters=2,
-    where="caption of Table 9",
-    anchor="0719c287c3b5",
 )
-def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
+def hamming_losses_above_their_ceiling(_: Effort) -> Findings:
     """Find the Hamming losses that the top-1 accuracy of the same row rules out."""
     beside = printed.load(6)[[*printed.KEY, "value"]]
     frame = printed.load(9).merge(beside, on=printed.KEY, suffixes=("", "_top_1"))
@@ -61,11 +59,9 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
     ceiling = hamming_ceiling(frame["value_top_1"] - 0.005, nothing_predicted(frame), labels)
     impossible = frame[frame["value"] - frame["half_unit"] > ceiling]
     least = float(impossible["value_top_1"].min())
-    return Outcome.of(
-        *REFUTES.cells("above the ceiling", printed.describe(impossible), IMPOSSIBLE),
-        CONTROL.equal("top-1 accuracy beside a loss of 1", least, 81.58, 1e-9, PRINTED),
-        REPAIRED.at_most("ceiling", ceiling[impossible.index].max(), 0.9955, 1e-4, PRINTED),
-    )
+    yield from REFUTES.cells("above the ceiling", printed.describe(impossible), IMPOSSIBLE)
+    yield CONTROL.equal("top-1 accuracy beside a loss of 1", least, 81.58, 1e-9, PRINTED)
+    yield REPAIRED.at_most("ceiling", ceiling[impossible.index].max(), 0.9955, 1e-4, PRINTED)
 
 
 @Statement(
@@ -84,9 +80,8 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Outcome:
     example="Scores (0.4, 0.1), labels (1, 0): the ranking is right, the Hamming loss 1/2.",
     sure=Sure.EXACT,
     where="Section 5, paragraph 9, sentence 1",
-    anchor="0269de1065df",
 )
-def hamming_losses_of_predicting_nothing(_: Effort) -> Outcome:
+def hamming_losses_of_predicting_nothing(_: Effort) -> Findings:
     """Find the Hamming losses equal, as printed, to that of predicting no label."""
     frame = printed.load(9)
     # The mean number of labels is itself rounded to two decimals.
@@ -94,15 +89,13 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Outcome:
     silent = frame[(frame["value"] - nothing_predicted(frame)).abs() <= allowance]
     bcs = silent[silent["method"] == "BCS"]
     other = int(bcs["dataset"].isin(["bibtex", "delicious"]).sum())
-    return Outcome.of(
-        *REFUTES.cells("equal to predicting nothing", printed.describe(silent), SILENT),
-        CONDITION.count("of them BCS on bibtex or delicious, of 10", other, 0),
-    )
+    yield from REFUTES.cells("equal to predicting nothing", printed.describe(silent), SILENT)
+    yield CONDITION.count("of them BCS on bibtex or delicious, of 10", other, 0)
 
 
 @Statement(
     id="D8",
-    place="Table 14",
+    where="caption of Table 14",
     says="With missing labels LEML has a lower Hamming loss than BCS (said of Table 5, which "
     "repeats three rows of Table 14).",
     kind=Kind.CONSISTENCY,
@@ -118,10 +111,8 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Outcome:
     "all.",
     example="bibtex, k/L 40 %, 20 % observed: BCS 0.2496, no label 2.40/159 = 0.0151, LEML 0.0136.",
     sure=Sure.EXACT,
-    where="caption of Table 14",
-    anchor="aa0626cacf23",
 )
-def bcs_hamming_losses_of_table_14(_: Effort) -> Outcome:
+def bcs_hamming_losses_of_table_14(_: Effort) -> Findings:
     """See BCS's Hamming loss grow with k/L when labels are missing, but fall when none are."""
     gain = printed.gains(printed.only(printed.load(14), loss="squared"), "BCS")
     rows = printed.only(printed.load(14), method="BCS").reset_index(drop=True)
@@ -130,19 +121,17 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Outcome:
     full = printed.only(printed.load(9), method="BCS", dataset="bibtex")["value"].to_numpy()
     times = rows["value"] / nothing_predicted(rows)
     slope = rows["value"] / rows["ratio"]
-    return Outcome.of(
-        SUPPORTS.count("LEML ahead of BCS, of 36", (gain > 0).sum(), 36),
-        SLACK.at_least("BCS's least loss, over predicting nothing", times.min(), 1.5),
-        SLACK.count("series growing with k/L", growing, 12),
-        SLACK.equal("mean loss over k/L", slope.mean(), 0.65, 0.05, "two figures quoted"),
-        SLACK.at_most("bibtex, all labels: largest step", np.diff(full).max(), 0),
-        note=f"loss over k/L from {slope.min():.2f} to {slope.max():.2f}",
-    )
+    yield SUPPORTS.count("LEML ahead of BCS, of 36", (gain > 0).sum(), 36)
+    yield SLACK.at_least("BCS's least loss, over predicting nothing", times.min(), 1.5)
+    yield SLACK.count("series growing with k/L", growing, 12)
+    yield SLACK.equal("mean loss over k/L", slope.mean(), 0.65, 0.05, "two figures quoted")
+    yield SLACK.at_most("bibtex, all labels: largest step", np.diff(full).max(), 0)
+    yield f"loss over k/L from {slope.min():.2f} to {slope.max():.2f}"
 
 
 @Statement(
     id="D10",
-    place="Table 10",
+    where="caption of Table 10",
     says="BCS and CPLST both have AUC 0.7599 on autofood at 20 %, and both 0.7705 on compphys at "
     "60 %.",
     kind=Kind.CONSISTENCY,
@@ -155,10 +144,8 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Outcome:
     why="Two methods agree to four digits in one measure and in no other.",
     example="autofood, 20 %: AUC 0.7599 twice.",
     sure=Sure.CONJECTURE,
-    where="caption of Table 10",
-    anchor="f368472eae26",
 )
-def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Outcome:
+def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Findings:
     """Find AUCs of BCS and CPLST that are equal though the other measures of the row are not.
 
     Chance: the differences of the table near zero, taken as evenly spread over 0.02.
@@ -171,16 +158,13 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Outcome:
     near = int((apart.loc[10] <= 0.01).sum()) - len(equal)
     rows = printed.only(frame, method="CPLST").set_index(index, drop=False)
     chance = near / 200
-    return Outcome.of(
-        *GUESS.cells("equal", printed.describe(rows.loc[equal]), DUPLICATES),
-        GUESS.at_most("equal pairs by chance", chance, 0.05, 0.0, "rough; two were found"),
-        note="The two entries look copied; which of the two methods is wrong cannot be told.",
-    )
+    yield from GUESS.cells("equal", printed.describe(rows.loc[equal]), DUPLICATES)
+    yield GUESS.at_most("equal pairs by chance", chance, 0.05, 0.0, "rough; two were found")
 
 
 @Statement(
     id="D10.2",
-    place="Table 11",
+    where="caption of Table 11",
     says="Binary relevance with squared and with squared hinge loss are listed as two methods "
     "(Table 11 to Table 15).",
     kind=Kind.CONSISTENCY,
@@ -194,10 +178,8 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Outcome:
     "minimiser.",
     example="Label 1, score 0.3: (1 - 0.3)^2 is the squared hinge loss and twice the squared one.",
     sure=Sure.EXACT,
-    where="caption of Table 11",
-    anchor="dcad3f2aec97",
 )
-def squared_and_hinge_coincide_where_features_abound(effort: Effort) -> Outcome:
+def squared_and_hinge_coincide_where_features_abound(effort: Effort) -> Findings:
     """See BR's squared and squared-hinge columns coincide, and why they may.
 
     With many more features than points the ridge fit leaves every margin below one, where the two
@@ -210,11 +192,9 @@ def squared_and_hinge_coincide_where_features_abound(effort: Effort) -> Outcome:
     apart = SquaredHinge().derivative(y, fitted) - 2 * Squared().derivative(y, fitted)
     same = coinciding()
     wide = int(same[same.index != "bibtex"].sum())
-    return Outcome.of(
-        REFUTES.count("autofood, compphys: equal cells of 40", wide, 33),
-        CONDITION.count("bibtex: equal cells of 20", same["bibtex"], 0),
-        REFUTES.equal("derivatives apart", abs(apart).max(), 0, 1e-12, "rounding"),
-    )
+    yield REFUTES.count("autofood, compphys: equal cells of 40", wide, 33)
+    yield CONDITION.count("bibtex: equal cells of 20", same["bibtex"], 0)
+    yield REFUTES.equal("derivatives apart", abs(apart).max(), 0, 1e-12, "rounding")
 
 
 def coinciding() -> pd.Series:
@@ -229,12 +209,11 @@ def coinciding() -> pd.Series:
     place="Table 2",
     says="The sizes are those of the public data sets and agree with the text.",
     kind=Kind.CONSISTENCY,
-    verdict=Verdict.HOLDS,
     how="Training and test points are added up and compared with the public data sets; averages "
     "times points must be whole numbers; the sizes named in the text are compared.",
     refuted_by="A total that differs, or an average that no whole total gives.",
 )
-def sizes_of_the_data_sets(_: Effort) -> Outcome:
+def sizes_of_the_data_sets(_: Effort) -> Findings:
     """Compare the splits with the public data sets, and the averages with whole totals."""
     table = printed.statistics()
     pages, labels = printed.QUOTED["sizes of wiki"].numbers
@@ -246,21 +225,19 @@ def sizes_of_the_data_sets(_: Effort) -> Outcome:
     points = [table.loc[d, f"n_{p}"] for d, p in zip(averages["dataset"], part, strict=True)]
     missed, chance = off_lattice(averages, pd.Series(points))
     abundant = set(table.index[table["n_features"] > 50 * table["n_labels"]])
-    return Outcome.of(
-        SUPPORTS.count("splits that miss the public size", wrong, 0),
-        SUPPORTS.count("averages that are no whole total", missed, 0),
-        CONTROL.at_least("missed if drawn at random", chance, 2, 0.0, "informative at all"),
-        SUPPORTS.count("more than 50 features per label", abundant == {"autofood", "compphys"}, 1),
-        SUPPORTS.equal(
-            "wiki: pages in millions", total["wiki"] / 1e6, pages / 1e6, 0.15, "'about'"
-        ),
-        SUPPORTS.equal("wiki: labels", table["n_labels"]["wiki"], labels, labels / 10, "rounded"),
+    yield SUPPORTS.count("splits that miss the public size", wrong, 0)
+    yield SUPPORTS.count("averages that are no whole total", missed, 0)
+    yield CONTROL.at_least("missed if drawn at random", chance, 2, 0.0, "informative at all")
+    yield SUPPORTS.count("more than 50 features per label", abundant == {"autofood", "compphys"}, 1)
+    yield SUPPORTS.equal(
+        "wiki: pages in millions", total["wiki"] / 1e6, pages / 1e6, 0.15, "'about'"
     )
+    yield SUPPORTS.equal("wiki: labels", table["n_labels"]["wiki"], labels, labels / 10, "rounded")
 
 
 @Statement(
     id="D20",
-    place="Table 10",
+    where="caption of Table 10",
     says="By Claim 1 CPLST cannot change once k reaches the rank of the data (60 % on delicious, "
     "80 % on compphys; Table 6 to Table 10).",
     kind=Kind.EQUALITY,
@@ -272,10 +249,8 @@ def sizes_of_the_data_sets(_: Effort) -> Outcome:
     why="Equal scores are told apart by rounding errors.",
     example="compphys, 80 % and 100 %: AUC 0.7806 and 0.7804.",
     sure=Sure.EXACT,
-    where="caption of Table 10",
-    anchor="f368472eae26",
 )
-def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
+def cplst_stops_changing_at_full_rank(_: Effort) -> Findings:
     """See CPLST unchanged once k reaches the rank of the data, up to ties in the ranking."""
     table = printed.statistics()
     rank = table[["n_features", "n_train", "n_labels"]].min(axis=1)
@@ -286,18 +261,16 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
     )["value"]
     spread = (series.max() - series.min()).round(6)
     reason = "labels absent from training tie in exact arithmetic, and rounding orders them"
-    return Outcome.of(
-        SUPPORTS.count("series that stay constant, of 10", (spread == 0).sum(), 9),
-        REFUTES.different(
-            "compphys AUC", spread.loc[("compphys", 10)], 0, 1e-4, "one printed unit"
-        ),
-        CONDITION.equal("compphys AUC", spread.loc[("compphys", 10)], 0, 5e-4, reason),
+    yield SUPPORTS.count("series that stay constant, of 10", (spread == 0).sum(), 9)
+    yield REFUTES.different(
+        "compphys AUC", spread.loc[("compphys", 10)], 0, 1e-4, "one printed unit"
     )
+    yield CONDITION.equal("compphys AUC", spread.loc[("compphys", 10)], 0, 5e-4, reason)
 
 
 @Statement(
     id="D23",
-    place="Table 10",
+    where="caption of Table 10",
     says="CPLST's AUC on delicious is 0.8833, 0.8814 and 0.8834 at k/L 20, 40 and from 60 % on.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.CONJECTURE,
@@ -309,20 +282,16 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Outcome:
     why="A curve that falls and comes back to where it was is unlike what this data set gives.",
     example="0.8833, 0.8814, 0.8834; we measured a fall of about 0.002 and no change after it.",
     sure=Sure.CONJECTURE,
-    where="caption of Table 10",
-    anchor="f368472eae26",
 )
-def cplst_auc_on_delicious(_: Effort) -> Outcome:
+def cplst_auc_on_delicious(_: Effort) -> Findings:
     """Compare the printed AUCs with how AUC moves from one k/L to the next on the same data set."""
     rows = printed.only(printed.load(10), dataset="delicious", method="CPLST")
     auc = rows.set_index("ratio")["value"]
     early, late = (np.diff(DELICIOUS_AUC, axis=1)[:, step].mean() for step in (0, 1))
     reason = "splits differ by 0.0003, printing adds 0.0001"
     repaired = float(auc[0.4] + late)
-    return Outcome.of(
-        REFUTES.different("change from 40 to 60 %", auc[0.6] - auc[0.4], late, 1e-3, reason),
-        SUPPORTS.equal("change from 20 to 40 %", auc[0.4] - auc[0.2], early, 5e-4, reason),
-        GUESS.equal("AUC at 60 % by our change", repaired, 0.8813, 1e-4, reason),
-        CONTROL.count("60, 80 and 100 % printed alike", auc[auc.index >= 0.6].nunique(), 1),
-        note="If so, LEML and CPLST are level in the three rows that D11 counts as behind.",
-    )
+    yield REFUTES.different("change from 40 to 60 %", auc[0.6] - auc[0.4], late, 1e-3, reason)
+    yield SUPPORTS.equal("change from 20 to 40 %", auc[0.4] - auc[0.2], early, 5e-4, reason)
+    yield GUESS.equal("AUC at 60 % by our change", repaired, 0.8813, 1e-4, reason)
+    yield CONTROL.count("60, 80 and 100 % printed alike", auc[auc.index >= 0.6].nunique(), 1)
+    yield "If so, LEML and CPLST are level in the three rows that D11 counts as behind."

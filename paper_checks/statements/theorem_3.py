@@ -26,7 +26,7 @@ from leml_theory.measurements.averages import slots
 from leml_theory.measurements.planted import fixed_planted, outlier
 from leml_theory.rademacher import Estimate, rademacher_average
 from leml_theory.risk import minimum_risk, population_risk
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict, valid_value
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.exact_tails import sign_sum_mean, turned_probability
 from paper_checks.worlds.small import enumerated
@@ -66,9 +66,8 @@ def printed_infimum(Z: Array) -> float:
     example="d = L = 2: the right-hand side adds a 2 x 2 matrix to two numbers.",
     sure=Sure.PROVED,
     where="Section 4, line 2 of the formulas",
-    anchor="2e3682325eae",
 )
-def infimum_of_the_risk(effort: Effort) -> Outcome:
+def infimum_of_the_risk(effort: Effort) -> Findings:
     """'arg inf' is a d x L matrix; with inf in its place both sides are numbers and it holds."""
     n, world = 500, Scenario(RademacherVectors(4), Planted(3, 0.4), UniformLabels(3))
     ball, setting = TraceBall(1.0), Setting.of(world.features, world.observation, 500)
@@ -79,12 +78,10 @@ def infimum_of_the_risk(effort: Effort) -> Outcome:
         setting, RiskSetting.of(LINEAR, setting, delta=1e-9), theorem_3(setting)
     )
     at_minimiser = population_risk(world, LINEAR, least.Z).value
-    return Outcome.of(
-        REFUTES.different("numbers in the printed term", printed_infimum(least.Z), 1, 0.5),
-        REPAIRED.equal("risk of the arg inf against the inf", at_minimiser, least.lower, 1e-12),
-        SUPPORTS.at_least("risk minus inf", risk - least.lower, 0, 1e-12, "rounding"),
-        MEANT.at_most("risk minus inf against its bound", risk - least.lower, bound.value),
-    )
+    yield REFUTES.different("numbers in the printed term", printed_infimum(least.Z), 1, 0.5)
+    yield REPAIRED.equal("risk of the arg inf against the inf", at_minimiser, least.lower, 1e-12)
+    yield SUPPORTS.at_least("risk minus inf", risk - least.lower, 0, 1e-12, "rounding")
+    yield MEANT.at_most("risk minus inf against its bound", risk - least.lower, bound.value)
 
 
 def one_label_excess(n: int, bias: float) -> float:
@@ -100,12 +97,11 @@ def one_label_excess(n: int, bias: float) -> float:
     place="Theorem 3",
     says="The excess risk is of order radius/sqrt(n) at most, for any features with E|x|^2 <= 1.",
     kind=Kind.RATE,
-    verdict=Verdict.HOLDS,
     how="Exact excess risk for one feature and one label against 2 C R_n; Rademacher averages of "
     "rank-one and of heavy-tailed features.",
     refuted_by="A mean excess or average above its bound, or an exponent other than -1/2.",
 )
-def rate_in_expectation(effort: Effort) -> Outcome:
+def rate_in_expectation(effort: Effort) -> Findings:
     """2 C R_n needs a Lipschitz loss and a second moment only; the rate is attained."""
     n = 400
     setting = Setting.of(RademacherVectors(1), UniformLabels(1), n)
@@ -117,16 +113,14 @@ def rate_in_expectation(effort: Effort) -> Outcome:
     heavy = rademacher_average(HeavyTailed(4), UniformLabels(4), n, draws=draws, rng=effort.rng)
     limit = theorem_3(Setting.of(HeavyTailed(4), UniformLabels(4), n))
     one = rademacher_average(RankOne(4), UniformLabels(64), n, draws=8 * draws, rng=effort.rng)
-    return Outcome.of(
-        SUPPORTS.at_most("worst exact excess for d = L = 1", excess[0], bound.value),
-        CONTROL.at_least("the same, as a share of the bound", excess[0] / bound.value, 0.15),
-        SUPPORTS.equal(
-            "exact excess at 4n over n", excess[1] / excess[0], 0.5, 0.01, "ties, O(1/n)"
-        ),
-        SUPPORTS.mean_at_most("average, Student features", heavy, valid_value(limit)),
-        SUPPORTS.mean_at_most("average, rank-one features", one, theorem_3(setting).value),
-        CONTROL.mean_above("it attains the bound", one, 0.93 * theorem_3(setting).value),
+    yield SUPPORTS.at_most("worst exact excess for d = L = 1", excess[0], bound.value)
+    yield CONTROL.at_least("the same, as a share of the bound", excess[0] / bound.value, 0.15)
+    yield SUPPORTS.equal(
+        "exact excess at 4n over n", excess[1] / excess[0], 0.5, 0.01, "ties, O(1/n)"
     )
+    yield SUPPORTS.mean_at_most("average, Student features", heavy, valid_value(limit))
+    yield SUPPORTS.mean_at_most("average, rank-one features", one, theorem_3(setting).value)
+    yield CONTROL.mean_above("it attains the bound", one, 0.93 * theorem_3(setting).value)
 
 
 @Statement(
@@ -145,9 +139,8 @@ def rate_in_expectation(effort: Effort) -> Outcome:
     sure=Sure.PROVED,
     matters=2,
     where="Section 4, paragraph 7, sentence 1",
-    anchor="6781fd3292d9",
 )
-def scale_of_the_features(effort: Effort) -> Outcome:
+def scale_of_the_features(effort: Effort) -> Findings:
     """One label, Gaussian x in R^d: R_n = sqrt(Sigma/n) E chi_d/sqrt(d) exactly."""
     n, d = 100, 50
     laws = [IsotropicGaussian(d, normalised=normal) for normal in (False, True)]
@@ -155,13 +148,13 @@ def scale_of_the_features(effort: Effort) -> Outcome:
     exact = math.sqrt(d / n) * sharp.chi_mean(d)
     draws = effort.pick(200, 2000)
     measured = rademacher_average(laws[0], UniformLabels(1), n, draws=draws, rng=effort.rng)
-    return Outcome.of(
-        REFUTES.at_least("average of raw N(0, I) over the printed bound", exact, 6 * _printed(raw)),
-        REPAIRED.at_most("against the bound with sqrt(Sigma)", exact, valid_value(theorem_3(raw))),
-        CONDITION.at_most("normalised, printed bound", exact / math.sqrt(d), _printed(normalised)),
-        CONTROL.mean_equal("measured average of raw N(0, I)", measured, exact),
-        CONTROL.equal("printed bound valid (raw)", theorem_3_as_printed(raw).valid, False, 0),
+    yield REFUTES.at_least(
+        "average of raw N(0, I) over the printed bound", exact, 6 * _printed(raw)
     )
+    yield REPAIRED.at_most("against the bound with sqrt(Sigma)", exact, valid_value(theorem_3(raw)))
+    yield CONDITION.at_most("normalised, printed bound", exact / math.sqrt(d), _printed(normalised))
+    yield CONTROL.mean_equal("measured average of raw N(0, I)", measured, exact)
+    yield CONTROL.equal("printed bound valid (raw)", theorem_3_as_printed(raw).valid, False, 0)
 
 
 def _printed(setting: Setting) -> float:
@@ -206,9 +199,8 @@ def turned_round(n: int, law: RareOutlier) -> float:
     sure=Sure.PROVED,
     matters=3,
     where="Section 4, line 2 of the formulas",
-    anchor="2e3682325eae",
 )
-def unbounded_loss(effort: Effort) -> Outcome:
+def unbounded_loss(effort: Effort) -> Findings:
     """E|x|^2 <= 1, yet the excess is above any multiple of the promise, more often than allowed."""
     n, shares = 10**9, (0.05, 0.001, 1e-6)
     laws = [rare_outlier(n, share) for share in shares]
@@ -225,18 +217,16 @@ def unbounded_loss(effort: Effort) -> Outcome:
     cell = {"n": 10**4, "delta": 0.05, "draws": effort.pick(20_000, 200_000)}
     row = outlier(cell, effort.rng)[0]
     frequency = Estimate(row["value"], row["stderr"], row["draws"])
-    return Outcome.of(
-        REFUTES.at_least("excess over promise, delta = 5e-7", ratios[2], 300),
-        REFUTES.at_least("growth of the ratio from delta = 5e-4", ratios[2] / ratios[1], 15),
-        REFUTES.at_least("chance of failure over the allowed one", odds, 1.9),
-        CONTROL.at_most("largest E|x|^2", max(law.moments.second_moment for law in laws), 1),
-        CONTROL.mean_equal("measured frequency", frequency, turned_round(n, laws[0]), slack=1e-4),
-        CONDITION.at_most(
-            "excess against the bound with its true range", 2 * laws[0].mean, repaired.value
-        ),
-        REFUTES.at_least(
-            "excess against the range taken for one", 2 * laws[0].mean, believed.value
-        ),
+    yield REFUTES.at_least("excess over promise, delta = 5e-7", ratios[2], 300)
+    yield REFUTES.at_least("growth of the ratio from delta = 5e-4", ratios[2] / ratios[1], 15)
+    yield REFUTES.at_least("chance of failure over the allowed one", odds, 1.9)
+    yield CONTROL.at_most("largest E|x|^2", max(law.moments.second_moment for law in laws), 1)
+    yield CONTROL.mean_equal("measured frequency", frequency, turned_round(n, laws[0]), slack=1e-4)
+    yield CONDITION.at_most(
+        "excess against the bound with its true range", 2 * laws[0].mean, repaired.value
+    )
+    yield REFUTES.at_least(
+        "excess against the range taken for one", 2 * laws[0].mean, believed.value
     )
 
 
@@ -265,9 +255,8 @@ def bernoulli_deviation(n: int, rate: float) -> float:
     example="s copies of one label: the mean over them is that label, and deviates as it does.",
     sure=Sure.PROVED,
     where="Section 4, line 2 of the formulas",
-    anchor="2e3682325eae",
 )
-def factor_of_the_labels_seen(effort: Effort) -> Outcome:
+def factor_of_the_labels_seen(effort: Effort) -> Findings:
     """Averaged over the s labels the deviation does not grow with s; summed, s is all of it."""
     cell = {"law": "rademacher", "labels": "all-ones", "d": 8, "L": 16, "n": 64}
     draws = effort.pick(150, 1000)
@@ -282,19 +271,17 @@ def factor_of_the_labels_seen(effort: Effort) -> Outcome:
     blind = 2 * theorem_3(equal_numbers).value
     last = Estimate(many["value"], many["stderr"], draws)
     exact = bernoulli_deviation(400, 0.01)
-    return Outcome.of(
-        # The paper's constant is 4 C, twice the one of `bound`; summed over s = 16 labels.
-        SUPPORTS.mean_at_most(
-            "summed deviation at s = 16 against 4 C s R_n", last.scaled(16), 32 * bound.value
-        ),
-        SLACK.mean_below("deviation at s = 16 against s = 1", last, one["value"]),
-        REPAIRED.mean_at_most("deviation at s = 16 against the bound", last, bound.value),
-        REPAIRED.equal("bound at s = 16 over s = 1", bound.value / other.value, 1.0, 1e-12),
-        SLACK.at_least("printed factor over measured growth", 16 * one["value"] / last.value, 16),
-        # With a random number of labels per point, s in expectation, it takes another bound.
-        CONTROL.at_least("Bernoulli entries, exact", exact, 2 * blind),
-        REPAIRED.at_most("Bernoulli entries, against their own bound", exact, valid_value(own)),
+    # The paper's constant is 4 C, twice the one of `bound`; summed over s = 16 labels.
+    yield SUPPORTS.mean_at_most(
+        "summed deviation at s = 16 against 4 C s R_n", last.scaled(16), 32 * bound.value
     )
+    yield SLACK.mean_below("deviation at s = 16 against s = 1", last, one["value"])
+    yield REPAIRED.mean_at_most("deviation at s = 16 against the bound", last, bound.value)
+    yield REPAIRED.equal("bound at s = 16 over s = 1", bound.value / other.value, 1.0, 1e-12)
+    yield SLACK.at_least("printed factor over measured growth", 16 * one["value"] / last.value, 16)
+    # With a random number of labels per point, s in expectation, it takes another bound.
+    yield CONTROL.at_least("Bernoulli entries, exact", exact, 2 * blind)
+    yield REPAIRED.at_most("Bernoulli entries, against their own bound", exact, valid_value(own))
 
 
 @Statement(
@@ -317,9 +304,8 @@ def factor_of_the_labels_seen(effort: Effort) -> Outcome:
     sure=Sure.PROVED,
     matters=2,
     where="Section 4, line 2 of the formulas",
-    anchor="2e3682325eae",
 )
-def range_of_the_loss(_: Effort) -> Outcome:
+def range_of_the_loss(_: Effort) -> Findings:
     """The second term carries the range 2 radius |x| of the loss, and Bousquet's does not."""
     n, delta, radius = 10**4, 0.01, 1000.0
     setting = Setting.of(RademacherVectors(1), UniformLabels(1), n, radius=radius)
@@ -334,18 +320,16 @@ def range_of_the_loss(_: Effort) -> Outcome:
     repaired, stated = (
         f(setting, risk, theorem_3(setting)) for f in (bousquet_excess, mcdiarmid_excess)
     )
-    return Outcome.of(
-        REFUTES.at_least("excess against the bound with range one", excess, taken),
-        REFUTES.at_least("its exact chance against delta", turned_probability(n, bias), 2 * delta),
-        CONDITION.at_most("against the true range", excess, valid_value(stated)),
-        REPAIRED.at_most("chance of an excess above Bousquet's bound", _chance(repaired, n), delta),
-        CONTROL.at_least("above a quarter of it", _chance(repaired, n, 0.25), delta),
-        CONTROL.equal("range of the linear loss", risk.loss_range, 2 * radius, 1e-9),
-        REPAIRED.at_least(
-            "McDiarmid over Bousquet, d = L = 1024", mcdiarmid.value / bousquet.value, 10
-        ),
-        note="For a loss that is not clipped the range is of the order of the radius, so "
-        "McDiarmid's term swamps radius/sqrt(nL); Bousquet's inequality keeps the rate.",
+    yield REFUTES.at_least("excess against the bound with range one", excess, taken)
+    yield REFUTES.at_least("its exact chance against delta", turned_probability(n, bias), 2 * delta)
+    yield CONDITION.at_most("against the true range", excess, valid_value(stated))
+    yield REPAIRED.at_most(
+        "chance of an excess above Bousquet's bound", _chance(repaired, n), delta
+    )
+    yield CONTROL.at_least("above a quarter of it", _chance(repaired, n, 0.25), delta)
+    yield CONTROL.equal("range of the linear loss", risk.loss_range, 2 * radius, 1e-9)
+    yield REPAIRED.at_least(
+        "McDiarmid over Bousquet, d = L = 1024", mcdiarmid.value / bousquet.value, 10
     )
 
 
@@ -363,12 +347,11 @@ def _chance(bound: BoundValue, n: int, share: float = 1.0) -> float:
     place="Section 4",
     says="The analysis by uniform convergence is tight and cannot be improved in general.",
     kind=Kind.RATE,
-    verdict=Verdict.HOLDS,
     how="Rank-one features: supremum deviation over Theorem 3; excess risk there and for a fixed "
     "planted signal.",
     refuted_by="A deviation that stays below a constant share of Theorem 3.",
 )
-def tightness(effort: Effort) -> Outcome:
+def tightness(effort: Effort) -> Findings:
     """Rank-one features attain Theorem 3 as a deviation; their excess risk is zero."""
     n, size = 4096, 64
     world = Scenario(RankOne(4), AllOnes(size), UniformLabels(size))
@@ -383,15 +366,13 @@ def tightness(effort: Effort) -> Outcome:
     cell = {"d": 8, "L": 8, "rho": 0.5, "draws": draws}
     fast = [fixed_planted({**cell, "n": m}, effort.rng)[0] for m in (2**14, 2**18)]
     slope = math.log(fast[1]["value"] / fast[0]["value"]) / math.log(16)
-    return Outcome.of(
-        SUPPORTS.mean_above("deviation over Theorem 3", average.scaled(1 / bound), 0.93),
-        SUPPORTS.mean_at_most("and never above", average.scaled(1 / bound), 1.0),
-        CONTROL.equal("excess risk there", excess, 0.0, 1e-12),
-        CONTROL.at_most(
-            "slope in n of a fixed signal's excess", slope, -0.8, 0, "noise of about 0.03"
-        ),
-        note="Tight for uniform convergence; the excess risk of a fixed world decays faster.",
+    yield SUPPORTS.mean_above("deviation over Theorem 3", average.scaled(1 / bound), 0.93)
+    yield SUPPORTS.mean_at_most("and never above", average.scaled(1 / bound), 1.0)
+    yield CONTROL.equal("excess risk there", excess, 0.0, 1e-12)
+    yield CONTROL.at_most(
+        "slope in n of a fixed signal's excess", slope, -0.8, 0, "noise of about 0.03"
     )
+    yield "Tight for uniform convergence; the excess risk of a fixed world decays faster."
 
 
 def two_point_deviation(loss: Loss, law: RareOutlier, n: int, radius: float) -> float:
@@ -430,9 +411,8 @@ def two_point_deviation(loss: Loss, law: RareOutlier, n: int, radius: float) -> 
     sure=Sure.PROVED,
     matters=2,
     where="Section 4, line 2 of the formulas",
-    anchor="2e3682325eae",
 )
-def lipschitz_constant_of_the_squared_loss(_: Effort) -> Outcome:
+def lipschitz_constant_of_the_squared_loss(_: Effort) -> Findings:
     """With C = 1 the bound on the deviation fails, with C = 1 + radius R it holds."""
     n, radius, loss = 100, 100.0, LOSSES["squared"]
     law = RareOutlier(1.0, 0.5, 0.5)
@@ -442,9 +422,7 @@ def lipschitz_constant_of_the_squared_loss(_: Effort) -> Outcome:
     true = expectation_bound(setting, risk, theorem_3(setting))
     assumed = expectation_bound(setting, replace(risk, lipschitz=1.0), theorem_3(setting))
     slopes = loss.derivative(np.ones(2), np.array([-radius, radius]))
-    return Outcome.of(
-        REFUTES.at_least("exact deviation against C = 1", deviation, 3 * assumed.value),
-        CONDITION.at_most("against C = 1 + radius R", deviation, valid_value(true)),
-        REPAIRED.equal("largest slope on the ball", np.abs(slopes).max(), 1 + radius, 1e-12),
-        CONTROL.equal("constant of the loss", risk.lipschitz, 1 + radius, 1e-12),
-    )
+    yield REFUTES.at_least("exact deviation against C = 1", deviation, 3 * assumed.value)
+    yield CONDITION.at_most("against C = 1 + radius R", deviation, valid_value(true))
+    yield REPAIRED.equal("largest slope on the ball", np.abs(slopes).max(), 1 + radius, 1e-12)
+    yield CONTROL.equal("constant of the loss", risk.lipschitz, 1 + radius, 1e-12)

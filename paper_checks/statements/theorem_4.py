@@ -20,7 +20,7 @@ from leml_theory.bounds import (
 from leml_theory.measurements.planted import clipped
 from leml_theory.rademacher import Estimate, rademacher_average, rademacher_averages
 from leml_theory.sweep.rates import Slope, log_log_slope
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict, valid_value
 from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.small import enumerated
 from simulations import (
@@ -60,9 +60,8 @@ def claimed_rate(setting: Setting) -> float:
     sure=Sure.PROVED,
     matters=2,
     where="Section 4, line 4 of the formulas",
-    anchor="01d5146b9f2a",
 )
-def unit_normal_features(effort: Effort) -> Outcome:
+def unit_normal_features(effort: Effort) -> Findings:
     """Raw N(0, I), one label: R_n = E chi_d/sqrt(n), above the printed bound with its c3."""
     n, d = 1000, 20_000
     raw = Setting.of(IsotropicGaussian(d, normalised=False), UniformLabels(1), n)
@@ -74,13 +73,11 @@ def unit_normal_features(effort: Effort) -> Outcome:
         for law in (IsotropicGaussian(size, normalised=False), IsotropicGaussian(size))
     ]
     scaled = [average.scaled(math.sqrt(10**6 * size)) for average in averages]
-    return Outcome.of(
-        REFUTES.at_least("exact average against the printed bound", exact, 1.05 * printed.value),
-        REPAIRED.at_most("against the bound for raw x", exact, valid_value(right)),
-        CONTROL.equal("printed bound valid there", printed.valid, False, 0),
-        REFUTES.mean_above("raw, d = L = 32, times sqrt(nL)", scaled[0], 9.0),
-        CONDITION.mean_below("divided by sqrt(d)", scaled[1], 2.1),
-    )
+    yield REFUTES.at_least("exact average against the printed bound", exact, 1.05 * printed.value)
+    yield REPAIRED.at_most("against the bound for raw x", exact, valid_value(right))
+    yield CONTROL.equal("printed bound valid there", printed.valid, False, 0)
+    yield REFUTES.mean_above("raw, d = L = 32, times sqrt(nL)", scaled[0], 9.0)
+    yield CONDITION.mean_below("divided by sqrt(d)", scaled[1], 2.1)
 
 
 @Statement(
@@ -100,9 +97,8 @@ def unit_normal_features(effort: Effort) -> Outcome:
     sure=Sure.PROVED,
     matters=3,
     where="Section 4, line 3 of the formulas",
-    anchor="92319d3a08bd",
 )
-def more_labels_than_features(effort: Effort) -> Outcome:
+def more_labels_than_features(effort: Effort) -> Findings:
     """One feature, 65,536 labels, n as the theorem asks: R_n is above c3 times the claimed rate."""
     n_labels, n = 65_536, 10**11
     setting = Setting.of(RademacherVectors(1), UniformLabels(n_labels), n)
@@ -115,14 +111,13 @@ def more_labels_than_features(effort: Effort) -> Outcome:
     wide = [_rate(RademacherVectors(32), size, draws, effort.rng) for size in sizes]
     square = [_rate(RademacherVectors(size), size, 3 * draws, effort.rng) for size in (16, 128)]
     fixed, diagonal = _slope(sizes, wide), _slope([16, 128], square)
-    return Outcome.of(
-        REFUTES.mean_above("average, d = 1, against the paper's bound", average, 1.5 * route.value),
-        CONTROL.equal("conditions that fail there", len(route.failures), 1, 0),
-        REFUTES.at_least("slope in L at d = 32", fixed.slope, -0.15, -6 * fixed.stderr, "6 s.e."),
-        CONDITION.at_most("slope in L = d", diagonal.slope, -0.4, -6 * diagonal.stderr, "6 s.e."),
-        CONDITION.mean_below("d = L = 128, times sqrt(nL)", square[1].scaled(math.sqrt(128)), 2.2),
-        note="For L > d the average saturates at 1/sqrt(nd); the slope claimed is -1/2.",
+    yield REFUTES.mean_above(
+        "average, d = 1, against the paper's bound", average, 1.5 * route.value
     )
+    yield CONTROL.equal("conditions that fail there", len(route.failures), 1, 0)
+    yield REFUTES.at_least("slope in L at d = 32", fixed.slope, -0.15, -6 * fixed.stderr, "6 s.e.")
+    yield CONDITION.at_most("slope in L = d", diagonal.slope, -0.4, -6 * diagonal.stderr, "6 s.e.")
+    yield CONDITION.mean_below("d = L = 128, times sqrt(nL)", square[1].scaled(math.sqrt(128)), 2.2)
 
 
 def _rate(law: FeatureLaw, n_labels: int, draws: int, rng: np.random.Generator) -> Estimate:
@@ -166,9 +161,8 @@ def clipped_excess(n: int, n_labels: int) -> float:
     sure=Sure.EXACT,
     matters=3,
     where="Section 4, line 3 of the formulas",
-    anchor="92319d3a08bd",
 )
-def excess_with_more_labels_than_features(effort: Effort) -> Outcome:
+def excess_with_more_labels_than_features(effort: Effort) -> Findings:
     """One feature, radius sqrt(L), bounded loss: an excess of 0.317 sqrt(L/n), not 1/sqrt(n)."""
     sizes = [16, 1024, effort.pick(16_384, 2**18)]
     excess = [clipped_excess(required_points(size), size) for size in sizes]
@@ -179,17 +173,15 @@ def excess_with_more_labels_than_features(effort: Effort) -> Outcome:
     measured = Estimate(row["value"], row["stderr"], row["draws"]).scaled(math.sqrt(n))
     setting = Setting.of(RademacherVectors(1), UniformLabels(1024), n, radius=32.0)
     claimed = (claimed_rate(setting) + math.sqrt(math.log(20) / n)) * math.sqrt(n)
-    return Outcome.of(
-        REFUTES.at_least("exact excess over the claim, L = 1024", excess[1] / claimed, 3),
-        REFUTES.equal("slope of the exact excess in L", slope, 0.5, 0.002, "finite size"),
-        REPAIRED.equal(
-            "excess over sqrt(L/n), largest L", excess[2] / sizes[2] ** 0.5, limit, 1e-3, "ties"
-        ),
-        CONTROL.mean_equal("measured excess, times sqrt(n)", measured, excess[1]),
-        CONTROL.equal("conditions that fail there", len(paper_route(setting).failures), 1, 0),
-        REPAIRED.at_most(
-            "excess against Theorem 3", excess[1], 2 * theorem_3(setting).value * n**0.5
-        ),
+    yield REFUTES.at_least("exact excess over the claim, L = 1024", excess[1] / claimed, 3)
+    yield REFUTES.equal("slope of the exact excess in L", slope, 0.5, 0.002, "finite size")
+    yield REPAIRED.equal(
+        "excess over sqrt(L/n), largest L", excess[2] / sizes[2] ** 0.5, limit, 1e-3, "ties"
+    )
+    yield CONTROL.mean_equal("measured excess, times sqrt(n)", measured, excess[1])
+    yield CONTROL.equal("conditions that fail there", len(paper_route(setting).failures), 1, 0)
+    yield REPAIRED.at_most(
+        "excess against Theorem 3", excess[1], 2 * theorem_3(setting).value * n**0.5
     )
 
 
@@ -213,9 +205,8 @@ def excess_with_more_labels_than_features(effort: Effort) -> Outcome:
     sure=Sure.PROVED,
     matters=2,
     where="Section 4, line 3 of the formulas",
-    anchor="92319d3a08bd",
 )
-def fewer_points_than_labels(effort: Effort) -> Outcome:
+def fewer_points_than_labels(effort: Effort) -> Findings:
     """At n = 1 the average is |x| = 1; at n = L it grows with L, at n = L log L it does not."""
     d = 20_000
     x = RademacherVectors(d).sample(1, effort.rng)
@@ -227,19 +218,19 @@ def fewer_points_than_labels(effort: Effort) -> Outcome:
         for n in (large, math.ceil(large * math.log(large)))
     )
     root = math.sqrt(fullest_label(10**6, effort.rng))
-    return Outcome.of(
-        REFUTES.at_least("average at n = 1 over the paper's bound", _norm(x) / bound.value, 1.05),
-        CONTROL.equal("paper's bound valid at n = 1", bound.valid, False, 0),
-        REFUTES.mean_above("n = L/16, times sqrt(nL)", few, 2 * many.value),
-        REFUTES.mean_above("n = L, larger L against L = 32", square, small.value + 0.05),
-        # |V| is at least the norm of its fullest column, sqrt(n_l) when d is large.
-        REFUTES.at_least(
-            "root of the fullest label's count, n = L = 10^6", root, 1.25 * many.value
-        ),
-        CONDITION.mean_below("n = L log L, times sqrt(nL)", enough, 2.2),
-        CONDITION.mean_below("n = 64 L, times sqrt(nL)", many, 2.1),
-        note="R_n sqrt(nL) at n = L = 16, 64, 256, 1024: 2.17, 2.47, 2.61, 2.73; at n = L log L: "
-        "1.99, 2.11, 2.13, 2.13.",
+    yield REFUTES.at_least("average at n = 1 over the paper's bound", _norm(x) / bound.value, 1.05)
+    yield CONTROL.equal("paper's bound valid at n = 1", bound.valid, False, 0)
+    yield REFUTES.mean_above("n = L/16, times sqrt(nL)", few, 2 * many.value)
+    yield REFUTES.mean_above("n = L, larger L against L = 32", square, small.value + 0.05)
+    # |V| is at least the norm of its fullest column, sqrt(n_l) when d is large.
+    yield REFUTES.at_least(
+        "root of the fullest label's count, n = L = 10^6", root, 1.25 * many.value
+    )
+    yield CONDITION.mean_below("n = L log L, times sqrt(nL)", enough, 2.2)
+    yield CONDITION.mean_below("n = 64 L, times sqrt(nL)", many, 2.1)
+    yield (
+        "R_n sqrt(nL) at n = L = 16, 64, 256, 1024: 2.17, 2.47, 2.61, 2.73; at n = L log L: "
+        "1.99, 2.11, 2.13, 2.13."
     )
 
 
@@ -268,7 +259,7 @@ def required_proxy(values: Support, direction: Array, *, symmetrised: bool) -> f
 
 @Statement(
     id="T4.5",
-    place="Section 4",
+    where="Section 4, paragraph 12, sentence 1",
     says="Any distribution of compact support satisfies the conditions of Theorem 4.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
@@ -282,10 +273,8 @@ def required_proxy(values: Support, direction: Array, *, symmetrised: bool) -> f
     example="x = 1 always: exp(v) <= exp(eta^2 v^2/2) fails for 0 < v < 2/eta^2.",
     sure=Sure.PROVED,
     matters=3,
-    where="Section 4, paragraph 12, sentence 1",
-    anchor="c9953d93858e",
 )
-def compact_support(_: Effort) -> Outcome:
+def compact_support(_: Effort) -> Findings:
     """Two values of x, 1 and -1/2, have compact support and no proxy; eps x has R^2."""
     law = RareOutlier(1.0, 0.5, 0.1)
     values, proxy = enumerated(law), law.moments.radius**2
@@ -294,13 +283,11 @@ def compact_support(_: Effort) -> Outcome:
     worst = max(required_proxy(values, v, symmetrised=True) for v in grid)
     setting = Setting.of(NonNegative(64), UniformLabels(64), 10**9)
     refused = [f for f in paper_route(setting).failures if "E x = 0" in f.needs]
-    return Outcome.of(
-        REFUTES.at_least("eta^2 that condition 3 asks for at |v| = 1e-4", plain, 1e4 * proxy),
-        REPAIRED.at_most("eta^2 for the symmetrised x, largest over v", worst, proxy),
-        CONTROL.equal("paper's bound names E x = 0 (non-negative x)", len(refused), 1, 0),
-        REPAIRED.equal(
-            "net bound valid for non-negative x", sub_gaussian_net(setting).valid, True, 0
-        ),
+    yield REFUTES.at_least("eta^2 that condition 3 asks for at |v| = 1e-4", plain, 1e4 * proxy)
+    yield REPAIRED.at_most("eta^2 for the symmetrised x, largest over v", worst, proxy)
+    yield CONTROL.equal("paper's bound names E x = 0 (non-negative x)", len(refused), 1, 0)
+    yield REPAIRED.equal(
+        "net bound valid for non-negative x", sub_gaussian_net(setting).valid, True, 0
     )
 
 
@@ -317,9 +304,8 @@ def compact_support(_: Effort) -> Outcome:
     example="Signs/sqrt(d): eta^2 = sigma_1 = 1/d.",
     sure=Sure.PROVED,
     where="Section 4, line 3 of the formulas",
-    anchor="92319d3a08bd",
 )
-def redundant_eigenvalue(effort: Effort) -> Outcome:
+def redundant_eigenvalue(effort: Effort) -> Findings:
     """2 log E exp(<x, v>)/|v|^2 tends to the variance along v, so eta^2 >= sigma_1."""
     d, t = 6, 1e-3
     u = effort.rng.normal(size=d)
@@ -332,14 +318,12 @@ def redundant_eigenvalue(effort: Effort) -> Outcome:
     factors = [claimed_rate(s) / math.sqrt(_proxy_only(s)) for s in settings]
     square = Setting.of(laws[0], UniformLabels(8), 10**4)
     average = rademacher_average(laws[0], UniformLabels(8), 10**4, draws=50, rng=effort.rng)
-    return Outcome.of(
-        SUPPORTS.mean_at_most("average, d = L = 8", average, valid_value(paper_route(square))),
-        REPAIRED.equal(
-            "smallest eta^2, Rademacher", needed, top, 1e-6, "next term, of order |v|^2"
-        ),
-        REPAIRED.at_most("sigma_1/eta^2, largest", max(shares), 1.0, 1e-12, "rounding"),
-        SLACK.equal("rate over the rate without sigma_1", max(factors), math.sqrt(2), 1e-9),
+    yield SUPPORTS.mean_at_most("average, d = L = 8", average, valid_value(paper_route(square)))
+    yield REPAIRED.equal(
+        "smallest eta^2, Rademacher", needed, top, 1e-6, "next term, of order |v|^2"
     )
+    yield REPAIRED.at_most("sigma_1/eta^2, largest", max(shares), 1.0, 1e-12, "rounding")
+    yield SLACK.equal("rate over the rate without sigma_1", max(factors), math.sqrt(2), 1e-9)
 
 
 def _proxy_only(setting: Setting) -> float:
@@ -366,9 +350,8 @@ def _proxy_only(setting: Setting) -> float:
     "the radius/sqrt(n) of Theorem 3.",
     sure=Sure.PROVED,
     where="Section 4, line 3 of the formulas",
-    anchor="92319d3a08bd",
 )
-def anisotropic_features(effort: Effort) -> Outcome:
+def anisotropic_features(effort: Effort) -> Findings:
     """Eigenvalues 1/i: the claimed form is above Theorem 3 where Chevet and the truth are below."""
     d, n_labels, n = effort.pick(256, 512), effort.pick(32, 64), 16_384
     spectrum = 1 / np.arange(1, d + 1)
@@ -378,20 +361,17 @@ def anisotropic_features(effort: Effort) -> Outcome:
     average = rademacher_average(law, seen, n, draws=effort.pick(40, 200), rng=effort.rng)
     trivial = Setting.of(RademacherVectors(d), seen, n)
     compact = math.sqrt(trivial.moments.radius**2 * d / n_labels / n)
-    return Outcome.of(
-        SUPPORTS.mean_at_most("average against the claimed form", average, claimed_rate(setting)),
-        SLACK.at_least(
-            "claimed form over Theorem 3", claimed_rate(setting) / theorem_3(setting).value, 1.2
-        ),
-        REPAIRED.mean_at_most("average against Chevet", average, chevet(setting).value),
-        SLACK.mean_below(
-            "average against half the claimed form", average, claimed_rate(setting) / 2
-        ),
-        REPAIRED.mean_above("average against half of Chevet", average, chevet(setting).value / 2),
-        SLACK.at_least(
-            "claimed form with eta = R over Theorem 3", compact, theorem_3(trivial).value
-        ),
-        note="Sharp up to a constant is sqrt(sigma_1) + sqrt(P Sigma), over sqrt(n).",
+    yield SUPPORTS.mean_at_most("average against the claimed form", average, claimed_rate(setting))
+    yield SLACK.at_least(
+        "claimed form over Theorem 3", claimed_rate(setting) / theorem_3(setting).value, 1.2
+    )
+    yield REPAIRED.mean_at_most("average against Chevet", average, chevet(setting).value)
+    yield SLACK.mean_below(
+        "average against half the claimed form", average, claimed_rate(setting) / 2
+    )
+    yield REPAIRED.mean_above("average against half of Chevet", average, chevet(setting).value / 2)
+    yield SLACK.at_least(
+        "claimed form with eta = R over Theorem 3", compact, theorem_3(trivial).value
     )
 
 
@@ -400,11 +380,10 @@ def anisotropic_features(effort: Effort) -> Outcome:
     place="Section 4",
     says="For certain distributions, near isotropic ones, the trace ball has superior bounds.",
     kind=Kind.RATE,
-    verdict=Verdict.HOLDS,
     how="Rademacher averages for x = |g|/sqrt(d) and for signs/sqrt(d).",
     refuted_by="An average of signs/sqrt(d) near that of the Frobenius ball.",
 )
-def non_negative_features(effort: Effort) -> Outcome:
+def non_negative_features(effort: Effort) -> Findings:
     """Isotropic x has a third of the Frobenius average; non-negative x has no such advantage."""
     size, n = 48, effort.pick(400, 2000)
     seen = UniformLabels(size)
@@ -414,11 +393,11 @@ def non_negative_features(effort: Effort) -> Outcome:
         for law in (NonNegative(size), RademacherVectors(size))
     ]
     moments = NonNegative(size).moments
-    return Outcome.of(
-        CONTROL.mean_above("average of |g|/sqrt(d), times sqrt(n)", averages[0], 0.65),
-        SUPPORTS.mean_below("average of signs/sqrt(d), times sqrt(n)", averages[1], 0.36),
-        CONTROL.at_least("sigma_1/Sigma of |g|/sqrt(d)", moments.top_eigenvalue, 2 / math.pi),
-        CONTROL.equal("|g| is centred", moments.centred, False, 0),
-        note="Non-negative features are not among them: their sigma_1 is above 0.63 E|x|^2, and "
-        "the advantage nearly disappears.",
+    yield CONTROL.mean_above("average of |g|/sqrt(d), times sqrt(n)", averages[0], 0.65)
+    yield SUPPORTS.mean_below("average of signs/sqrt(d), times sqrt(n)", averages[1], 0.36)
+    yield CONTROL.at_least("sigma_1/Sigma of |g|/sqrt(d)", moments.top_eigenvalue, 2 / math.pi)
+    yield CONTROL.equal("|g| is centred", moments.centred, False, 0)
+    yield (
+        "Non-negative features are not among them: their sigma_1 is above 0.63 E|x|^2, and "
+        "the advantage nearly disappears."
     )

@@ -11,7 +11,7 @@ from leml_theory.bounds import Setting, matrix_bernstein, paper_route, theorem_3
 from leml_theory.bounds import complexity as bounds
 from leml_theory.measurements.averages import slots
 from leml_theory.rademacher import Estimate, rademacher_average
-from paper_checks.checking import Effort, Kind, Outcome, Statement, Sure, Verdict, valid_value
+from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict, valid_value
 from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SLACK, SUPPORTS
 from simulations import (
     FeatureLaw,
@@ -50,9 +50,8 @@ def beats_theorem_3(size: int) -> bool:
     sure=Sure.EXACT,
     matters=2,
     where="Appendix B.4, line 24 of the formulas",
-    anchor="724a1267f46d",
 )
-def theorem_6(effort: Effort) -> Outcome:
+def theorem_6(effort: Effort) -> Findings:
     """With its constants Theorem 6 beats Theorem 3 from d = L = 16,628 on, and needs n large."""
     size, draws = 32, effort.pick(40, 200)
     skewed = WeightedLabels(zipf(size, 1.0))
@@ -65,16 +64,14 @@ def theorem_6(effort: Effort) -> Outcome:
     constant = bounds.paper_constant(16_627)
     first = next(size for size in range(16_600, 16_700) if beats_theorem_3(size))
     one = paper_route(Setting.of(RademacherVectors(20_000), UniformLabels(20_000), 1))
-    return Outcome.of(
-        REFUTES.at_most("bound at n = 1, where R_n = 1", one.value, 0.95),
-        REPAIRED.equal("smallest d = L at which it beats Theorem 3", first, 16_628, 0),
-        CONTROL.equal("beats Theorem 3 at d = L = 10,000", beats_theorem_3(10_000), False, 0),
-        CONTROL.equal("2 c3^2 there", 2 * constant**2, 16_627.52, 0.01, "printed digits"),
-        CONDITION.mean_at_most("average, Zipf labels", average, valid_value(valid)),
-        CONTROL.equal("valid for 100 Zipf-2 labels at n = 10^8", few, False, 0),
-        CONTROL.equal("valid for them at n = 10^10", many, True, 0),
-        CONTROL.equal("valid at d = 32, L = 33", wide.valid, False, 0),
-    )
+    yield REFUTES.at_most("bound at n = 1, where R_n = 1", one.value, 0.95)
+    yield REPAIRED.equal("smallest d = L at which it beats Theorem 3", first, 16_628, 0)
+    yield CONTROL.equal("beats Theorem 3 at d = L = 10,000", beats_theorem_3(10_000), False, 0)
+    yield CONTROL.equal("2 c3^2 there", 2 * constant**2, 16_627.52, 0.01, "printed digits")
+    yield CONDITION.mean_at_most("average, Zipf labels", average, valid_value(valid))
+    yield CONTROL.equal("valid for 100 Zipf-2 labels at n = 10^8", few, False, 0)
+    yield CONTROL.equal("valid for them at n = 10^10", many, True, 0)
+    yield CONTROL.equal("valid at d = 32, L = 33", wide.valid, False, 0)
 
 
 def _route_valid(label_law: tuple[float, ...], n: int) -> bool:
@@ -86,11 +83,10 @@ def _route_valid(label_law: tuple[float, ...], n: int) -> bool:
     place="Appendix B.4",
     says="If one label is observed with probability of order one, the trace ball has no benefit.",
     kind=Kind.RATE,
-    verdict=Verdict.HOLDS,
     how="Rademacher averages with one heavy label, beside the spiked-column formula.",
     refuted_by="An average well below Theorem 3 at P = 0.8.",
 )
-def one_label_too_often(effort: Effort) -> Outcome:
+def one_label_too_often(effort: Effort) -> Findings:
     """One label with share P: the average climbs from 2/sqrt(L) to sqrt(P), as the spike says."""
     size, n, draws = 48, 10**6, effort.pick(120, 600)
     law = RademacherVectors(size)
@@ -99,12 +95,10 @@ def one_label_too_often(effort: Effort) -> Outcome:
     patterns += [WeightedLabels(heavy_label(size, share)) for share in shares[1:]]
     low, middle, high = (_in_root_n(law, seen, n, draws, effort.rng) for seen in patterns)
     spiked = sharp.spectral_norm(size, patterns[2].probabilities / size)
-    return Outcome.of(
-        SUPPORTS.mean_below("P = 1/L, over Theorem 3", low, 0.35),
-        SUPPORTS.mean_above("P = 0.8, over Theorem 3", high, 0.75),
-        CONTROL.mean_equal("P = 0.8, against the spiked-column formula", high, spiked, slack=0.01),
-        SUPPORTS.mean_above("P = 0.4 against P = 1/L", middle, 1.5 * low.value),
-    )
+    yield SUPPORTS.mean_below("P = 1/L, over Theorem 3", low, 0.35)
+    yield SUPPORTS.mean_above("P = 0.8, over Theorem 3", high, 0.75)
+    yield CONTROL.mean_equal("P = 0.8, against the spiked-column formula", high, spiked, slack=0.01)
+    yield SUPPORTS.mean_above("P = 0.4 against P = 1/L", middle, 1.5 * low.value)
 
 
 def _in_root_n(
@@ -116,7 +110,7 @@ def _in_root_n(
 
 @Statement(
     id="B24",
-    place="Appendix B.4",
+    where="Appendix B.4, paragraph 24, sentence 1",
     says="That is akin to fully observed labels, where there is no benefit either.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
@@ -129,10 +123,8 @@ def _in_root_n(
     "independent signs give a V of rank two.",
     sure=Sure.MEASURED,
     matters=2,
-    where="Appendix B.4, paragraph 24, sentence 1",
-    anchor="dd5d47b23cf1",
 )
-def fully_observed_labels(effort: Effort) -> Outcome:
+def fully_observed_labels(effort: Effort) -> Findings:
     """All labels seen: no benefit if they are all equal, the whole benefit if independent."""
     cell = {"law": "rademacher", "d": 32, "L": 32, "s": 32, "n": 128}
     cell |= {"draws": effort.pick(30, 200)}
@@ -141,13 +133,11 @@ def fully_observed_labels(effort: Effort) -> Outcome:
         for labels in ("all-ones", "signs")
     )
     trace = Estimate(apart["trace"]["value"], apart["trace"]["stderr"], 2)
-    return Outcome.of(
-        CONDITION.equal("equal labels, trace over Frobenius", _ratio(same), 1.0, 1e-9),
-        REFUTES.mean_below(
-            "independent labels, trace, Frobenius", trace, 0.45 * apart["frobenius"]["value"]
-        ),
-        REFUTES.at_most("independent labels, trace over Frobenius", _ratio(apart), 0.45),
+    yield CONDITION.equal("equal labels, trace over Frobenius", _ratio(same), 1.0, 1e-9)
+    yield REFUTES.mean_below(
+        "independent labels, trace, Frobenius", trace, 0.45 * apart["frobenius"]["value"]
     )
+    yield REFUTES.at_most("independent labels, trace over Frobenius", _ratio(apart), 0.45)
 
 
 def _ratio(rows: dict[str, dict[str, float]]) -> float:
@@ -156,7 +146,7 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
 
 @Statement(
     id="B25",
-    place="Section 4",
+    where="Section 4, paragraph 11, sentence 2",
     says="The proofs do not follow from existing techniques for matrix predictors or matrix "
     "completion.",
     kind=Kind.CONSISTENCY,
@@ -171,10 +161,8 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
     "a logarithm and needs bounded x.",
     example="|x| = 1, isotropic, d = L: R_n <= radius (sqrt(2 log(2L)/(nL)) + log(2L)/(3n)).",
     sure=Sure.PROVED,
-    where="Section 4, paragraph 11, sentence 2",
-    anchor="f16260c614d7",
 )
-def known_inequalities(_: Effort) -> Outcome:
+def known_inequalities(_: Effort) -> Findings:
     """Tropp's matrix Bernstein gives the rate up to sqrt(log(d + L)), with fewer conditions."""
     sizes = (8, 100, 10**4, 10**6)
     settings = [Setting.of(RademacherVectors(m), UniformLabels(m), 10**15) for m in sizes]
@@ -188,17 +176,17 @@ def known_inequalities(_: Effort) -> Outcome:
     unbounded = Setting.of(NonNegative(8), UniformLabels(8), 100)
     gaussian = Setting.of(IsotropicGaussian(8), UniformLabels(8), 100)
     valid = any(matrix_bernstein(setting).valid for setting in (unbounded, gaussian))
-    return Outcome.of(
-        SLACK.at_most("matrix Bernstein over Theorem 6, d = L up to 10^6", max(ratios), 0.1),
-        SUPPORTS.equal(
-            "matrix Bernstein over sqrt(log(2L)/(nL)), L = 10^6", logs[-1], math.sqrt(2), 1e-3
-        ),
-        CONTROL.equal(
-            "the same, L = 8", logs[0], math.sqrt(2), 1e-3, "the linear term, at n = 10^15"
-        ),
-        SLACK.equal("valid for L > d and n < L", matrix_bernstein(wide).valid, True, 0),
-        SLACK.equal("valid for x that is not centred", matrix_bernstein(shifted).valid, True, 0),
-        SUPPORTS.equal("valid for unbounded x", valid, False, 0),
-        note="Whether a proof 'follows' from another cannot be computed; that the rate does, up "
-        "to a logarithm and with a smaller value for every L below e^8000, can.",
+    yield SLACK.at_most("matrix Bernstein over Theorem 6, d = L up to 10^6", max(ratios), 0.1)
+    yield SUPPORTS.equal(
+        "matrix Bernstein over sqrt(log(2L)/(nL)), L = 10^6", logs[-1], math.sqrt(2), 1e-3
+    )
+    yield CONTROL.equal(
+        "the same, L = 8", logs[0], math.sqrt(2), 1e-3, "the linear term, at n = 10^15"
+    )
+    yield SLACK.equal("valid for L > d and n < L", matrix_bernstein(wide).valid, True, 0)
+    yield SLACK.equal("valid for x that is not centred", matrix_bernstein(shifted).valid, True, 0)
+    yield SUPPORTS.equal("valid for unbounded x", valid, False, 0)
+    yield (
+        "Whether a proof 'follows' from another cannot be computed; that the rate does, up "
+        "to a logarithm and with a smaller value for every L below e^8000, can."
     )

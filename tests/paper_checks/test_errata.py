@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from anchors import ANCHORS
 from paper_text import checksum, places, text_name
 
 from documents import write_document
@@ -36,7 +37,8 @@ def test_an_entry_is_complete(statement):
         assert text.strip() == text
         assert text[-1] in ".?)", text
     assert statement.matters in (1, 2, 3)
-    assert re.fullmatch("[0-9a-f]{12}", statement.anchor)
+    assert statement.place
+    assert statement.where
     guessed = statement.verdict is Verdict.CONJECTURE
     assert (statement.sure is Sure.CONJECTURE) == guessed
     assert statement.sure is not None
@@ -47,9 +49,14 @@ def test_what_holds_has_no_entry(statement):
     assert not any((statement.why, statement.example, statement.sure))
 
 
+def test_every_entry_has_the_checksum_of_its_sentence():
+    assert list(ANCHORS) == IDS
+    assert all(re.fullmatch("[0-9a-f]{12}", anchor) for anchor in ANCHORS.values())
+
+
 @pytest.mark.parametrize("statement", ENTRIES, ids=IDS)
 def test_the_sentence_is_in_the_paper_where_the_entry_says(statement):
-    assert places(text_name())[statement.anchor] == statement.where
+    assert places(text_name())[ANCHORS[statement.id]] == statement.where
 
 
 def test_what_the_paper_prints_is_not_copied():
