@@ -86,29 +86,35 @@ class Bears(Enum):
     GUESS = "this agrees with our guess at what was meant"
     CONTROL = "the means of the comparison are right, whatever the statement"
 
+    def _fact(self, name: str, relation: str, *numbers: Real, reason: str) -> Fact:
+        """Return the fact on a measured and a predicted number and the tolerance between them."""
+        measured, predicted, tolerance = map(float, numbers)
+        why = reason or (ROUNDING if tolerance else "exact")
+        return Fact(name, measured, predicted, relation, tolerance, why, self)
+
     def equal(
-        self, name: str, measured: Real, predicted: Real, tolerance: Real, reason: str = ROUNDING
+        self, name: str, measured: Real, predicted: Real, tolerance: Real, reason: str = ""
     ) -> Fact:
-        """Expect both sides to agree within the tolerance."""
-        return Fact(name, float(measured), float(predicted), "==", float(tolerance), reason, self)
+        """Expect both sides to agree within the tolerance, which is for rounding by default."""
+        return self._fact(name, "==", measured, predicted, tolerance, reason=reason)
 
     def at_most(
-        self, name: str, measured: Real, bound: Real, tolerance: Real = 0.0, reason: str = "exact"
+        self, name: str, measured: Real, bound: Real, tolerance: Real = 0, reason: str = ""
     ) -> Fact:
         """Expect the measured side not to exceed the bound."""
-        return Fact(name, float(measured), float(bound), "<=", float(tolerance), reason, self)
+        return self._fact(name, "<=", measured, bound, tolerance, reason=reason)
 
     def at_least(
-        self, name: str, measured: Real, bound: Real, tolerance: Real = 0.0, reason: str = "exact"
+        self, name: str, measured: Real, bound: Real, tolerance: Real = 0, reason: str = ""
     ) -> Fact:
         """Expect the measured side not to fall below the bound."""
-        return Fact(name, float(measured), float(bound), ">=", float(tolerance), reason, self)
+        return self._fact(name, ">=", measured, bound, tolerance, reason=reason)
 
     def different(
-        self, name: str, measured: Real, claimed: Real, tolerance: Real, reason: str = ROUNDING
+        self, name: str, measured: Real, claimed: Real, tolerance: Real, reason: str = ""
     ) -> Fact:
         """Expect the sides to be farther apart than the tolerance explains."""
-        return Fact(name, float(measured), float(claimed), "!=", float(tolerance), reason, self)
+        return self._fact(name, "!=", measured, claimed, tolerance, reason=reason)
 
     def count(self, name: str, measured: Real, predicted: Real) -> Fact:
         """Expect two counts to be the same."""

@@ -47,12 +47,8 @@ def exponential_moment_of_a_column(effort: Effort) -> Findings:
     rays = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     ratios = [log_mgf(d, t * u, 16) / (t * t / 2) for u in rays for t in sizes]
     beyond = log_mgf(d, 1e-3 * rays[0], 24) / (1e-6 / 2)
-    yield SUPPORTS.at_most(
-        "log MGF over |v|^2/2 at n_l = 2Pn, largest", max(ratios), 1.0, 1e-8, "rounding"
-    )
-    yield CONTROL.at_least(
-        "the same, near v = 0", max(ratios), 1.0, 1e-4, "next term of the series"
-    )
+    yield SUPPORTS.at_most("log MGF over |v|^2/2 at n_l = 2Pn, largest", max(ratios), 1.0, 1e-8)
+    yield CONTROL.at_least("the same, near v = 0", max(ratios), 1.0, 1e-4, "next term of a series")
     yield CONTROL.at_least("at n_l = 3Pn", beyond, 1.4)
 
 
@@ -86,9 +82,7 @@ def sub_gaussian_norm(_: Effort) -> Findings:
     """By moments, as Vershynin defines it, the psi_2 norm is at most 1; by E exp it is 1.63."""
     envelope = [moment_envelope(p) for p in range(1, 201)]
     orlicz = math.sqrt(8 / 3)  # E exp(g^2/K^2) = (1 - 2/K^2)^(-1/2) = 2
-    yield SUPPORTS.at_most(
-        "sup over p of the moment envelope", max(envelope), 1.0, 1e-12, "rounding"
-    )
+    yield SUPPORTS.at_most("sup over p of the moment envelope", max(envelope), 1.0, 1e-12)
     yield CONTROL.equal("attained at p = 1", envelope[0], 1.0, 1e-12)
     yield CONTROL.at_most("largest from p = 3 on", max(envelope[2:]), 0.92)
     yield CONTROL.equal("E exp(g^2/K^2) at K^2 = 8/3", (1 - 2 / orlicz**2) ** -0.5, 2.0, 1e-12)
@@ -130,15 +124,12 @@ def bernstein(_: Effort) -> Findings:
         for N in (1, 5, 50, 500)
         for eps in np.geomspace(0.01, 20, 40)
     ]
-    yield CONTROL.equal(
-        "tracked constant", bounds.BERNSTEIN_CONSTANT, bernstein_from_moments(4.0), 1e-15
-    )
+    c1 = bernstein_from_moments(4.0)
+    yield CONTROL.equal("tracked constant", bounds.BERNSTEIN_CONSTANT, c1, 1e-15)
     yield SUPPORTS.at_most("series over 2 e^2 u^2, largest", series, 1.0)
     yield CONTROL.at_most("psi_1 norm of a centred exponential", norm, 1.0)
     yield SUPPORTS.at_most("log of exact tail over bound, exponentials", max(tails), 0.0)
-    yield CONTROL.equal(
-        "c2 = log 9/c1", bounds.NET_CONSTANT * bernstein_from_moments(4.0), math.log(9), 1e-12
-    )
+    yield CONTROL.equal("c2 = log 9/c1", bounds.NET_CONSTANT * c1, math.log(9), 1e-12)
 
 
 def squared_projection(d: int, count: int, n: int, share: float) -> float:
@@ -166,12 +157,9 @@ def sub_exponential_norm(_: Effort) -> Findings:
     logs = p * math.log(2) + np.array([math.lgamma(k + 0.5) for k in p]) - math.log(math.pi) / 2
     gaussian = float((np.exp(logs / p) / p).max())
     envelope = max(2 * moment_envelope(2 * k) ** 2 for k in range(1, 101))
-    yield CONTROL.equal(
-        "E Z_l^2 by enumeration, n_l = 2Pn", exact, squared_projection(d, n, n, share), 1e-12
-    )
-    yield SUPPORTS.at_most(
-        "E Z_l^2 against sigma_1/eta^2", squared_projection(d, n, n, share), 1.0, 1e-12
-    )
+    formula = squared_projection(d, n, n, share)
+    yield CONTROL.equal("E Z_l^2 by enumeration, n_l = 2Pn", exact, formula, 1e-12)
+    yield SUPPORTS.at_most("E Z_l^2 against sigma_1/eta^2", formula, 1.0, 1e-12)
     yield SUPPORTS.at_most("psi_1 norm of Z^2, any law, at most 2", envelope, 2.0)
     yield SUPPORTS.at_most("twice that, centred, at most 4", 2 * envelope, 4.0)
     yield CONTROL.equal("psi_1 norm of g^2", gaussian, 1.0, 1e-9)
@@ -222,9 +210,8 @@ def net_argument(effort: Effort) -> Findings:
     yield REFUTES.at_least("chance (one) against 'at most' 0.99", largest <= 1 + eps, 0.995)
     yield SUPPORTS.at_most("points of a 1/4-net of the circle", net.shape[1], net_bound(2, 0.25))
     yield CONTROL.equal("9^d", net_bound(2, 0.25), 81.0, 1e-9)
-    yield SUPPORTS.at_most(
-        "|A|^2 over the net's maximum", (spectral_norms(A) ** 2 / over_net).max(), 2.0
-    )
+    ratios = spectral_norms(A) ** 2 / over_net
+    yield SUPPORTS.at_most("|A|^2 over the net's maximum", ratios.max(), 2.0)
 
 
 def _sum_of_squares(A: Array, v: Array) -> float:
@@ -272,9 +259,8 @@ def where_d_and_labels_meet(_: Effort) -> Findings:
     yield SUPPORTS.at_least("eps at d = L", net_deviation(64, 64), 1.0)
     yield SLACK.at_least("eps at L = 2078 d", net_deviation(1, 2078), 1.0)
     yield REPAIRED.at_most("eps at L = 2079 d", net_deviation(1, 2079), 1.0)
-    yield SUPPORTS.at_most(
-        "last step without constants, d = L", bare_last_step(9, 9, 1.0), 1.0, 1e-12
-    )
+    bare = bare_last_step(9, 9, 1.0)
+    yield SUPPORTS.at_most("last step without constants, d = L", bare, 1.0, 1e-12)
     yield CONTROL.at_least("last step without constants, L = 9 d", bare_last_step(9, 81, 1.0), 2.0)
     yield SLACK.at_most("last step with them, L = 2078 d, largest", max(within), 1.0, 1e-12)
     yield CONTROL.at_least("last step with them, L = 5000 d", last_step(1000, 5_000_000, 1.0), 1.5)

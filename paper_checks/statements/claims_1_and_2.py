@@ -108,15 +108,11 @@ def when_the_minimiser_is_unique(effort: Effort) -> Findings:
     flat_move, tie_move = np.linalg.norm(flat_other - flat_Z), np.linalg.norm(tie_other - tie_Z)
     thin = float(np.linalg.norm(_thin_svd_predictor(flat)) / least)
     length, far = "the move has length 1", "far above rounding"
-    yield CONDITION.equal(
-        "distance of two minimisers, clear gap", np.linalg.norm(Z - other), 0, 1e-9 * size
-    )
-    yield REFUTES.different(
-        "distance of two minimisers, rank-deficient X", flat_move, 0.0, 0.1, length
-    )
-    yield REFUTES.equal(
-        "their squared errors", _error(flat, flat_other), _error(flat, flat_Z), 1e-9
-    )
+    apart = np.linalg.norm(Z - other)
+    yield CONDITION.equal("distance of two minimisers, clear gap", apart, 0, 1e-9 * size)
+    yield REFUTES.different("the same, rank-deficient X", flat_move, 0.0, 0.1, length)
+    errors = [_error(flat, found) for found in (flat_other, flat_Z)]
+    yield REFUTES.equal("their squared errors", *errors, 1e-9)
     yield REPAIRED.at_least("norm above the least", np.linalg.norm(flat_other), least)
     yield REFUTES.different("distance of two minimisers, tie", tie_move, 0.0, 1e-3, far)
     yield REFUTES.equal("their squared errors", _error(tie, tie_other), _error(tie, tie_Z), 1e-9)
@@ -181,9 +177,7 @@ def sum_of_norms(effort: Effort) -> Findings:
     a, b, c = (np.array(norms) for norms in (inside, outside, whole))
     plain, squared = ((split_norm(a**p, b**p) / c**p).max() for p in (1, 2))
     yield REFUTES.different("sum of the two norms over the norm", plain, 1.0, 1e-3)
-    yield MEANT.equal(
-        "sum of squares over |Y - XZ|^2, which the claim minimises", squared, 1.0, 1e-13
-    )
+    yield MEANT.equal("sum of squares over |Y - XZ|^2, which is minimised", squared, 1.0, 1e-13)
     yield REPAIRED.equal("spread of the second norm over Z", np.ptp(b) / b[0], 0.0, 1e-12)
 
 
@@ -214,15 +208,11 @@ def cplst_is_the_same_predictor(effort: Effort) -> Findings:
     printed = _from_the_gram_matrix(data)
     least, size = least_squared_error(data.X, data.Y, 2), float(np.linalg.norm(Z))
     # The Gram matrix squares the singular values: their ratio 4 : 2 costs no digits here.
-    yield SUPPORTS.equal(
-        "objective (4)", cplst_objective(data.X, data.Y, found), least, 1e-11 * least
-    )
-    yield SUPPORTS.equal(
-        "distance of the two predictors", np.linalg.norm(Z - found.Z), 0, 1e-11 * size
-    )
-    yield SUPPORTS.equal(
-        "distance to the proof's route", np.linalg.norm(Z - printed), 0, 1e-9 * size
-    )
+    objective = cplst_objective(data.X, data.Y, found)
+    yield SUPPORTS.equal("objective (4)", objective, least, 1e-11 * least)
+    apart, far = (np.linalg.norm(Z - other) for other in (found.Z, printed))
+    yield SUPPORTS.equal("distance of the two predictors", apart, 0, 1e-11 * size)
+    yield SUPPORTS.equal("distance to the proof's route", far, 0, 1e-9 * size)
     yield SUPPORTS.at_most("worst distance of all instances over rounding", apart, 1)
     yield SUPPORTS.at_most("worst residual of all instances over rounding", worse, 1)
     yield f"{len(instances)} instances, {sum(r.tied for r in reports)} of them tied."
@@ -260,9 +250,8 @@ def the_objectives_are_one_function(effort: Effort) -> Findings:
             )
     yield SUPPORTS.equal("objective (4) over the squared error, smallest", min(ratios), 1.0, 1e-12)
     yield SUPPORTS.equal("the same, largest", max(ratios), 1.0, 1e-12)
-    yield CONTROL.different(
-        "the same where H^T H = 2.25 I", max(loose, key=lambda r: abs(r - 1)), 1.0, 1e-3
-    )
+    worst = max(loose, key=lambda r: abs(r - 1))
+    yield CONTROL.different("the same where H^T H = 2.25 I", worst, 1.0, 1e-3)
 
 
 @Statement(
@@ -288,17 +277,11 @@ def ties_separate_the_closed_forms(effort: Effort) -> Findings:
     found, other = cplst(data.X, data.Y, data.rank), _turned_cplst(data)
     values = [cplst_objective(data.X, data.Y, pair) for pair in (found, other)]
     apart = float(np.linalg.norm(found.Z - other.Z))
-    yield REFUTES.equal(
-        "objective (4) at the other solution", values[1], values[0], 1e-10 * values[0]
-    )
-    yield REFUTES.different(
-        "distance of the two predictors", apart, 0.0, 1e-3, "far above rounding"
-    )
-    yield CONDITION.at_most(
-        "distance of the two closed forms where there is a gap, over rounding",
-        clear.distance / clear.distance_tolerance,
-        1,
-    )
+    first, second = values
+    yield REFUTES.equal("objective (4) at the other solution", second, first, 1e-10 * first)
+    yield REFUTES.different("distance of both predictors", apart, 0.0, 1e-3, "far above rounding")
+    distance = clear.distance / clear.distance_tolerance
+    yield CONDITION.at_most("distance of both where there is a gap, over rounding", distance, 1)
     yield CONTROL.equal("tie recognised", report.tied, 1, 0, "exact")
     yield CONTROL.equal("tie seen where there is a gap", clear.tied, 0, 0, "exact")
     yield "; ".join(report.remarks)
@@ -341,9 +324,8 @@ def the_original_centres_the_labels(effort: Effort) -> Findings:
     far, near = (cplst_report(data.X, Y, data.rank) for Y in (off, on))
     gained = 1 - far.centred_objective / far.objective
     reason = "the labels' mean is three deviations"
-    yield REFUTES.different(
-        "shift of predictions, labels off centre", far.centring_shift, 0.0, 0.1, reason
-    )
+    shift = far.centring_shift
+    yield REFUTES.different("shift of predictions, labels off centre", shift, 0.0, 0.1, reason)
     yield REFUTES.at_least("share of the squared error that centring saves", gained, 0.1)
     yield CONDITION.equal("shift of predictions, centred labels", near.centring_shift, 0.0, 1e-12)
 
@@ -382,9 +364,7 @@ def transposes_in_the_proof(effort: Effort) -> Findings:
     yield REFUTES.equal("printed products that conform when rank X < d", conforms, 0, 0, "exact")
     yield REFUTES.different("squared error as printed, over the least", printed / least, 1.0, 1e-6)
     yield REPAIRED.equal("squared error with V_X, over the least", correct / least, 1.0, 1e-11)
-    yield MEANT.equal(
-        "X^+ as V_X S^-1 U_X^T, a few lines above: its error", pseudo, 0.0, 1e-12 * size
-    )
+    yield MEANT.equal("error of V_X S^-1 U_X^T, a few lines above", pseudo, 0.0, 1e-12 * size)
     yield REFUTES.different("truncated SVD with V_k for its transpose", turned, 0.0, 1e-3)
     yield REPAIRED.equal("truncated SVD with the transpose", right, 0.0, 1e-12 * sigma.sum())
 

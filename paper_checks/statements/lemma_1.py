@@ -75,9 +75,8 @@ def event_names(_: Effort) -> Findings:
     share, other = float(chances @ often), float(chances @ least)
     probabilities = LABEL_LAWS["Zipf 1, L = 100"]
     yield MEANT.equal("both terms with E_max", inside * share + outside * (1 - share), whole, 1e-12)
-    yield REFUTES.different(
-        "with P[E_min] as printed", inside * other + outside * (1 - share), whole, 0.1
-    )
+    printed = inside * other + outside * (1 - share)
+    yield REFUTES.different("with P[E_min] as printed", printed, whole, 0.1)
     yield CONTROL.equal("p as the smallest p_l", probabilities.min(), probabilities[-1], 0)
     yield "Also: the index under min is l, and the root is that of a number, not of a norm."
 
@@ -115,7 +114,7 @@ def doubled_probability(_: Effort) -> Findings:
     union = 1 - largest_count_tail(n, np.full(5, 0.2))
     yield REFUTES.different("chance that P[E_max] >= 1 - delta", always, 1 - delta, 0.05)
     yield MEANT.at_least("P[E_max], exact", chance, 1 - delta)
-    yield CONTROL.at_least("P[E_max] against the union bound", chance, union, 1e-9, "rounding")
+    yield CONTROL.at_least("P[E_max] against the union bound", chance, union, 1e-9)
 
 
 @Statement(
@@ -152,9 +151,7 @@ def points_for_lemma_1(effort: Effort) -> Findings:
         tail = largest_count_tail(paper, law)
         tails = largest_count_tails(np.arange(float(repaired), effort.pick(2, 4) * repaired), law)
         yield SUPPORTS.at_most(f"tail at the lemma's n, {name}", tail, delta)
-        yield REPAIRED.at_most(
-            f"largest tail from (3/P) log(L/delta) on, {name}", max(tails), delta
-        )
+        yield REPAIRED.at_most(f"largest tail from (3/P) log(L/delta), {name}", max(tails), delta)
         yield SLACK.at_least(f"lemma's n over the repaired one, {name}", paper / repaired, 1.2)
     yield f"Exact need for 200 uniform labels at delta = 0.05: n = {needed:,}."
 
@@ -181,7 +178,7 @@ def conditioning(effort: Effort) -> Findings:
     often = (counts <= 2 * seen.probabilities.max() * n).all(axis=1)
     rest = n * law.moments.second_moment * float(chances @ ~often)
     bound = _conditional(squares, chances, often) + rest
-    yield SUPPORTS.at_most("E[|V|_2^2 | l], largest over l", max(given[0]), n, 1e-12, "rounding")
+    yield SUPPORTS.at_most("E[|V|_2^2 | l], largest over l", max(given[0]), n, 1e-12)
     yield CONTROL.equal("E[|V|_F^2 | l], smallest over l", min(given[1]), n, 1e-12)
     yield CONTROL.equal("E[|V|_F^2 | l], largest over l", max(given[1]), n, 1e-12)
     yield SUPPORTS.at_most("E|V|_2^2 against the bound by conditioning", chances @ squares, bound)

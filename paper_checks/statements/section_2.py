@@ -73,12 +73,9 @@ def one_letter_for_two_quantities(effort: Effort) -> Findings:
     room = 2 * np.sqrt(2 * 1e-8 * problem.scale / smallest)
     apart = float(np.linalg.norm(Z - penalised))
     near = float(np.linalg.norm(linked.Z - penalised))
-    yield REFUTES.different(
-        "distance of the two predictors", apart, 0.0, 10 * room, "certified gaps"
-    )
-    yield CONDITION.equal(
-        "distance with the radius of the penalised one", near, 0.0, room, "certified gaps"
-    )
+    reason = "certified gaps"
+    yield REFUTES.different("distance of the two predictors", apart, 0.0, 10 * room, reason)
+    yield CONDITION.equal("the same with the penalised one's radius", near, 0.0, room, reason)
 
 
 def penalised_predictor(data: Instance, penalty: float, tol: float = 1e-14) -> Array:
@@ -167,9 +164,8 @@ def more_than_two_classes(effort: Effort) -> Findings:
     changed, moved = np.mean(by_number[0] != by_number[1]), np.sum(by_column[0] != by_column[1])
     right = np.mean(by_column[0] == classes)
     reason = "the sectors do not overlap"
-    yield REFUTES.at_most(
-        "one column per label: share right", np.mean(by_number[0] == classes), 0.8
-    )
+    share = np.mean(by_number[0] == classes)
+    yield REFUTES.at_most("one column per label: share right", share, 0.8)
     yield REFUTES.at_least("one column per label: share changed by other names", changed, 0.1)
     yield CONDITION.equal("one column per class: share right", right, 1.0, 0.0, reason)
     yield CONDITION.count("one column per class: points changed by other names", moved, 0)
@@ -216,13 +212,11 @@ def one_half_or_not(effort: Effort) -> Findings:
     )
     size = float(np.linalg.norm(Z))
     reason = "alternating minimisation to the rounding limit"
-    yield MEANT.equal(
-        "slope (12) over that of half the squared error", slope / with_half, 1.0, 1e-10
-    )
+    ratio = slope / with_half
+    yield MEANT.equal("slope (12) over that of half the squared error", ratio, 1.0, 1e-10)
     yield REFUTES.equal("slope (12) over that of the squared error", slope / without, 0.5, 1e-10)
-    yield REPAIRED.equal(
-        "penalty 2 without 1/2 against penalty 1 with it", doubled, 0.0, 1e-5 * size, reason
-    )
+    name = "penalty 2 without 1/2 against penalty 1 with it"
+    yield REPAIRED.equal(name, doubled, 0.0, 1e-5 * size, reason)
     yield REFUTES.different("penalty 2 in both", other, 0.0, 1e-2 * size, reason)
 
 
@@ -252,9 +246,7 @@ def overfitting_without_penalty(effort: Effort) -> Findings:
     many, few = (_excess_ratio(effort, n=60, d=d) for d in (50, 3))
     # The logarithm of a ratio has deviation 0.37 at d = 50 (mean 0.6) and 0.25 at d = 3 (mean
     # -0.1): both thresholds are more than five standard errors of 24 draws away.
-    yield SUPPORTS.at_least(
-        "excess risk of CPLST over that with a penalty, d = 50, n = 60", many, 1.2
-    )
+    yield SUPPORTS.at_least("excess of CPLST over that with a penalty, d = 50, n = 60", many, 1.2)
     yield SUPPORTS.at_most("the same at d = 3", few, 1.2)
 
 

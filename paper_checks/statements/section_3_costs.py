@@ -41,9 +41,8 @@ def average_number_of_nonzeros(effort: Effort) -> Findings:
     X = effort.rng.random((50, 40)) < np.linspace(0.05, 0.9, 50)[:, None]
     X[0], X[-1] = np.arange(40) < 1, True
     printed = [printed_average(X, i) for i in range(len(X))]
-    yield REFUTES.different(
-        "spread of the printed value over the choice of x", np.ptp(printed), 0.0, 1.0, "exact"
-    )
+    spread = np.ptp(printed)
+    yield REFUTES.different("spread of the value over the choice of x", spread, 0.0, 1.0, EXACT)
     yield MEANT.equal("with x_i", X.sum(axis=1).mean(), X.sum() / len(X), 1e-12)
 
 
@@ -132,9 +131,8 @@ def cost_of_algorithm_1(effort: Effort) -> Findings:
     """Two products with X and two passes over the entries per gradient, whatever the sizes."""
     shares = [operations(_sparse_world(effort, share)) for share in (0.1, 0.5, 0.9)]
     gradients, images = zip(*((o.gradient / o.unit, o.image / o.unit) for o in shares), strict=True)
-    yield SUPPORTS.at_most(
-        "operations of a gradient over (nnz(X) + |Omega| + d) k", max(gradients), CONSTANT
-    )
+    name = "operations of a gradient over (nnz(X) + |Omega| + d) k"
+    yield SUPPORTS.at_most(name, max(gradients), CONSTANT)
     yield SUPPORTS.at_most("operations of a Hessian product over the same", max(images), CONSTANT)
     yield CONTROL.at_least("the same, least", min(*gradients, *images), 1.0)
 
@@ -228,9 +226,7 @@ def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Findings:
     first = operations(full).gradient / (full.Y.size * full.W.shape[1])
     second = step_operations(X, Y, k, effort.rng) / (n * n_labels * k)
     yield SUPPORTS.at_least("operations of Algorithm 1 over n L k", first, 1.0)
-    yield SUPPORTS.at_most(
-        "operations of Algorithm 2 over n L k, three labels per point", second, 0.2
-    )
+    yield SUPPORTS.at_most("operations of Algorithm 2 over n L k, 3 labels per point", second, 0.2)
 
 
 @Statement(

@@ -61,9 +61,8 @@ def rows_of_H_are_independent(effort: Effort) -> Findings:
     slope = logistic.label_problem.gradient
     left = np.linalg.norm(slope(updated(logistic).H)) / np.linalg.norm(slope(logistic.H))
     yield SUPPORTS.equal("relative distance to the rows' regressions", apart, 0, 1e-9, CG)
-    yield SUPPORTS.equal(
-        "logistic: gradient of the rows at the end, over the start", left, 0.0, 1e-2, NEWTON
-    )
+    name = "logistic: gradient of the rows at the end, over the start"
+    yield SUPPORTS.equal(name, left, 0.0, 1e-2, NEWTON)
 
 
 def label_regression(A: Array, y: Array, penalty: float) -> Array:
@@ -277,6 +276,5 @@ def algorithm_2_solves_the_W_problem(effort: Effort) -> Findings:
     distance = _relative(vec(iterate.W), _solution(world))
     loss = 0.5 * np.square(world.Y - world.X @ iterate.W @ world.H.T).sum()
     yield SUPPORTS.equal("relative distance to the solution", distance, 0.0, 1e-8, CG)
-    yield CONTROL.equal(
-        "its sum of losses over the sum written out", iterate.loss() / loss, 1.0, 1e-11
-    )
+    ratio = iterate.loss() / loss
+    yield CONTROL.equal("its sum of losses over the sum written out", ratio, 1.0, 1e-11)

@@ -44,9 +44,8 @@ def binary_relevance(effort: Effort) -> Findings:
     low = _best_of_rank(problem, world.penalty, U[:, :k] * sigma[:k], Vt[:k].T)
     least = problem.objective(Z) + 0.5 * world.penalty * np.square(Z).sum()
     scale = float(np.linalg.norm(problem.gradient(np.zeros_like(Z))))
-    yield CONDITION.equal(
-        "gradient of (2) at binary relevance", np.linalg.norm(joint) / scale, 0.0, 1e-12
-    )
+    slope = np.linalg.norm(joint) / scale
+    yield CONDITION.equal("gradient of (2) at binary relevance", slope, 0.0, 1e-12)
     yield REFUTES.at_least("its rank, with k = 2 allowed", np.linalg.matrix_rank(Z), k + 1)
     yield REFUTES.at_least("minimum with rank at most 2, over without", low / least, 1.001)
 
@@ -90,11 +89,10 @@ def leml_outperforms_bcs_and_br(_: Effort) -> Findings:
     """Compare LEML with the two methods that can be meant, and with itself."""
     frame = printed.load(5)
     first, second = printed.QUOTED["rivals in Table 5"].written[1:]
-    yield REFUTES.count(
-        f"better than {second}, as printed, of 9", (printed.gains(frame, second) > 0).sum(), 0
-    )
-    yield SUPPORTS.count(f"better than {first}, of 9", (printed.gains(frame, first) > 0).sum(), 9)
-    yield MEANT.count("better than BR, of 9", (printed.gains(frame, "BR") > 0).sum(), 9)
+    ahead = {rival: (printed.gains(frame, rival) > 0).sum() for rival in (first, second, "BR")}
+    yield REFUTES.count(f"better than {second}, as printed, of 9", ahead[second], 0)
+    yield SUPPORTS.count(f"better than {first}, of 9", ahead[first], 9)
+    yield MEANT.count("better than BR, of 9", ahead["BR"], 9)
 
 
 @Statement(
@@ -121,15 +119,11 @@ def leml_against_br_depends_on_the_loss(_: Effort) -> Findings:
     bibtex = ahead.xs("bibtex", level="dataset").groupby(level=["table", "loss"]).sum()
     other = ["logistic", "squared_hinge"]
     yield REFUTES.count("top-3, squared loss: ahead, of 36", wins[12, "squared"], 26)
-    yield REFUTES.count(
-        "top-3, bibtex, other losses: ahead, of 24", sum(bibtex[12, o] for o in other), 0
-    )
-    yield CONDITION.count(
-        "top-3, elsewhere, other losses: ahead, of 48", sum(wins[12, o] for o in other), 48
-    )
-    yield REFUTES.count(
-        "bibtex, other losses, all measures: ahead, of 120", bibtex.loc[:, other].sum(), 3
-    )
+    rows = [(12, loss) for loss in other]
+    yield REFUTES.count("top-3, bibtex, other losses: ahead, of 24", bibtex[rows].sum(), 0)
+    yield CONDITION.count("top-3, elsewhere, other losses: ahead, of 48", wins[rows].sum(), 48)
+    all_measures = bibtex.loc[:, other].sum()
+    yield REFUTES.count("bibtex, other losses, all measures: ahead, of 120", all_measures, 3)
 
 
 def bibtex_gains(**wanted: object) -> pd.Series:

@@ -47,15 +47,10 @@ def fast_and_slow_rates(effort: Effort) -> Findings:
     )
     yield ANSWERS.mean_equal("fixed signal, trace ball: slope in n", slopes[0], -1.0, slack=0.05)
     yield ANSWERS.mean_below("fixed signal, Frobenius ball: slope in n", slopes[1], -0.9)
-    yield ANSWERS.mean_above(
-        "worst signal, trace ball: excess times sqrt(nL)", trace.scaled(math.sqrt(SIZE)), 0.5
-    )
-    yield ANSWERS.mean_equal(
-        "worst signal, Frobenius ball: excess times sqrt(n)",
-        frobenius,
-        WORST_FROBENIUS,
-        slack=0.02,
-    )
+    scaled = trace.scaled(math.sqrt(SIZE))
+    yield ANSWERS.mean_above("worst signal, trace ball: excess times sqrt(nL)", scaled, 0.5)
+    name = "worst signal, Frobenius ball: excess times sqrt(n)"
+    yield ANSWERS.mean_equal(name, frobenius, WORST_FROBENIUS, slack=0.02)
 
 
 def _slope(sizes: tuple[int, int], rows: tuple[dict[str, float], dict[str, float]]) -> Estimate:

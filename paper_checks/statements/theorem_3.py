@@ -80,7 +80,7 @@ def infimum_of_the_risk(effort: Effort) -> Findings:
     at_minimiser = population_risk(world, LINEAR, least.Z).value
     yield REFUTES.different("numbers in the printed term", printed_infimum(least.Z), 1, 0.5)
     yield REPAIRED.equal("risk of the arg inf against the inf", at_minimiser, least.lower, 1e-12)
-    yield SUPPORTS.at_least("risk minus inf", risk - least.lower, 0, 1e-12, "rounding")
+    yield SUPPORTS.at_least("risk minus inf", risk - least.lower, 0, 1e-12)
     yield MEANT.at_most("risk minus inf against its bound", risk - least.lower, bound.value)
 
 
@@ -115,9 +115,8 @@ def rate_in_expectation(effort: Effort) -> Findings:
     one = rademacher_average(RankOne(4), UniformLabels(64), n, draws=8 * draws, rng=effort.rng)
     yield SUPPORTS.at_most("worst exact excess for d = L = 1", excess[0], bound.value)
     yield CONTROL.at_least("the same, as a share of the bound", excess[0] / bound.value, 0.15)
-    yield SUPPORTS.equal(
-        "exact excess at 4n over n", excess[1] / excess[0], 0.5, 0.01, "ties, O(1/n)"
-    )
+    ratio = excess[1] / excess[0]
+    yield SUPPORTS.equal("exact excess at 4n over n", ratio, 0.5, 0.01, "ties, O(1/n)")
     yield SUPPORTS.mean_at_most("average, Student features", heavy, valid_value(limit))
     yield SUPPORTS.mean_at_most("average, rank-one features", one, theorem_3(setting).value)
     yield CONTROL.mean_above("it attains the bound", one, 0.93 * theorem_3(setting).value)
@@ -148,9 +147,7 @@ def scale_of_the_features(effort: Effort) -> Findings:
     exact = math.sqrt(d / n) * sharp.chi_mean(d)
     draws = effort.pick(200, 2000)
     measured = rademacher_average(laws[0], UniformLabels(1), n, draws=draws, rng=effort.rng)
-    yield REFUTES.at_least(
-        "average of raw N(0, I) over the printed bound", exact, 6 * _printed(raw)
-    )
+    yield REFUTES.at_least("average of raw N(0, I) over the bound", exact, 6 * _printed(raw))
     yield REPAIRED.at_most("against the bound with sqrt(Sigma)", exact, valid_value(theorem_3(raw)))
     yield CONDITION.at_most("normalised, printed bound", exact / math.sqrt(d), _printed(normalised))
     yield CONTROL.mean_equal("measured average of raw N(0, I)", measured, exact)
@@ -222,12 +219,9 @@ def unbounded_loss(effort: Effort) -> Findings:
     yield REFUTES.at_least("chance of failure over the allowed one", odds, 1.9)
     yield CONTROL.at_most("largest E|x|^2", max(law.moments.second_moment for law in laws), 1)
     yield CONTROL.mean_equal("measured frequency", frequency, turned_round(n, laws[0]), slack=1e-4)
-    yield CONDITION.at_most(
-        "excess against the bound with its true range", 2 * laws[0].mean, repaired.value
-    )
-    yield REFUTES.at_least(
-        "excess against the range taken for one", 2 * laws[0].mean, believed.value
-    )
+    excess = 2 * laws[0].mean
+    yield CONDITION.at_most("excess against the bound with its true range", excess, repaired.value)
+    yield REFUTES.at_least("excess against the range taken for one", excess, believed.value)
 
 
 def bernoulli_deviation(n: int, rate: float) -> float:
@@ -272,9 +266,8 @@ def factor_of_the_labels_seen(effort: Effort) -> Findings:
     last = Estimate(many["value"], many["stderr"], draws)
     exact = bernoulli_deviation(400, 0.01)
     # The paper's constant is 4 C, twice the one of `bound`; summed over s = 16 labels.
-    yield SUPPORTS.mean_at_most(
-        "summed deviation at s = 16 against 4 C s R_n", last.scaled(16), 32 * bound.value
-    )
+    summed = last.scaled(16)
+    yield SUPPORTS.mean_at_most("sum at s = 16 against 4 C s R_n", summed, 32 * bound.value)
     yield SLACK.mean_below("deviation at s = 16 against s = 1", last, one["value"])
     yield REPAIRED.mean_at_most("deviation at s = 16 against the bound", last, bound.value)
     yield REPAIRED.equal("bound at s = 16 over s = 1", bound.value / other.value, 1.0, 1e-12)
@@ -323,14 +316,11 @@ def range_of_the_loss(_: Effort) -> Findings:
     yield REFUTES.at_least("excess against the bound with range one", excess, taken)
     yield REFUTES.at_least("its exact chance against delta", turned_probability(n, bias), 2 * delta)
     yield CONDITION.at_most("against the true range", excess, valid_value(stated))
-    yield REPAIRED.at_most(
-        "chance of an excess above Bousquet's bound", _chance(repaired, n), delta
-    )
+    yield REPAIRED.at_most("chance of an excess above Bousquet's", _chance(repaired, n), delta)
     yield CONTROL.at_least("above a quarter of it", _chance(repaired, n, 0.25), delta)
     yield CONTROL.equal("range of the linear loss", risk.loss_range, 2 * radius, 1e-9)
-    yield REPAIRED.at_least(
-        "McDiarmid over Bousquet, d = L = 1024", mcdiarmid.value / bousquet.value, 10
-    )
+    ratio = mcdiarmid.value / bousquet.value
+    yield REPAIRED.at_least("McDiarmid over Bousquet, d = L = 1024", ratio, 10)
 
 
 def _chance(bound: BoundValue, n: int, share: float = 1.0) -> float:
@@ -369,9 +359,7 @@ def tightness(effort: Effort) -> Findings:
     yield SUPPORTS.mean_above("deviation over Theorem 3", average.scaled(1 / bound), 0.93)
     yield SUPPORTS.mean_at_most("and never above", average.scaled(1 / bound), 1.0)
     yield CONTROL.equal("excess risk there", excess, 0.0, 1e-12)
-    yield CONTROL.at_most(
-        "slope in n of a fixed signal's excess", slope, -0.8, 0, "noise of about 0.03"
-    )
+    yield CONTROL.at_most("slope in n of a fixed signal's excess", slope, -0.8, 0, "noise 0.03")
     yield "Tight for uniform convergence; the excess risk of a fixed world decays faster."
 
 

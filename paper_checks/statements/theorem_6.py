@@ -134,9 +134,8 @@ def fully_observed_labels(effort: Effort) -> Findings:
     )
     trace = Estimate(apart["trace"]["value"], apart["trace"]["stderr"], 2)
     yield CONDITION.equal("equal labels, trace over Frobenius", _ratio(same), 1.0, 1e-9)
-    yield REFUTES.mean_below(
-        "independent labels, trace, Frobenius", trace, 0.45 * apart["frobenius"]["value"]
-    )
+    half = 0.45 * apart["frobenius"]["value"]
+    yield REFUTES.mean_below("independent labels, trace, Frobenius", trace, half)
     yield REFUTES.at_most("independent labels, trace over Frobenius", _ratio(apart), 0.45)
 
 
@@ -177,12 +176,9 @@ def known_inequalities(_: Effort) -> Findings:
     gaussian = Setting.of(IsotropicGaussian(8), UniformLabels(8), 100)
     valid = any(matrix_bernstein(setting).valid for setting in (unbounded, gaussian))
     yield SLACK.at_most("matrix Bernstein over Theorem 6, d = L up to 10^6", max(ratios), 0.1)
-    yield SUPPORTS.equal(
-        "matrix Bernstein over sqrt(log(2L)/(nL)), L = 10^6", logs[-1], math.sqrt(2), 1e-3
-    )
-    yield CONTROL.equal(
-        "the same, L = 8", logs[0], math.sqrt(2), 1e-3, "the linear term, at n = 10^15"
-    )
+    name = "matrix Bernstein over sqrt(log(2L)/(nL)), L = 10^6"
+    yield SUPPORTS.equal(name, logs[-1], math.sqrt(2), 1e-3)
+    yield CONTROL.equal("the same, L = 8", logs[0], math.sqrt(2), 1e-3, "the linear term's share")
     yield SLACK.equal("valid for L > d and n < L", matrix_bernstein(wide).valid, True, 0)
     yield SLACK.equal("valid for x that is not centred", matrix_bernstein(shifted).valid, True, 0)
     yield SUPPORTS.equal("valid for unbounded x", valid, False, 0)
