@@ -59,8 +59,7 @@ def supremum(points: Array) -> float:
     says="Changing one training point moves the supremum deviation by O(1/n).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
-    how="All sign patterns of a small sample; one large outlier; McDiarmid's refusal for Gaussian "
-    "x.",
+    how="All sign patterns of a small sample; one large outlier; McDiarmid refused for Gaussian x.",
     refuted_by="A change above B/n for a bounded loss, or within it for an unbounded one.",
     correct="By B/n, B the range of the loss on the ball, which the theorems do not assume finite.",
     why="The change is B/n, B the range of the loss, which the theorems do not ask to be finite; "
@@ -103,14 +102,12 @@ def excess_risk(world: Scenario, problem: Problem, Z: Array) -> float:
     says="The excess risk is the difference between training loss and population risk.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Both quantities for the same minimiser, where nothing can be learnt and with planted "
-    "labels.",
+    how="Both for the same minimiser, where nothing can be learnt and with planted labels.",
     refuted_by="Gap and excess that agree.",
     correct="That difference is the generalisation gap; excess <= gap + Lhat(Z*) - L(Z*).",
     why="Training loss minus population risk is the generalisation gap; the excess is measured "
     "from the least population risk.",
-    example="x = +-1, y = 1, linear loss: the excess is 0 for every Z, the gap of the minimiser is "
-    "|mean of x|.",
+    example="x = +-1, y = 1, linear loss: every Z has excess 0, the minimiser the gap |mean of x|.",
     sure=Sure.PROVED,
     matters=2,
 )
@@ -149,8 +146,7 @@ def expected_empirical_risk(world: Scenario, Z: Array, label_law: Array) -> floa
     says="For uniform labels the population risk is the expectation of the empirical risk.",
     kind=Kind.EQUALITY,
     how="Every (x, y, l) of a small world listed, uniform and Zipf labels.",
-    refuted_by="An expected empirical risk other than the population risk for some law of the "
-    "labels.",
+    refuted_by="An expected empirical risk other than the population risk for some law.",
 )
 def any_label_law(effort: Effort) -> Findings:
     """E Lhat = L for any law of the labels, not only the uniform one."""
@@ -194,12 +190,10 @@ def loss_average(world: Atoms, name: str, Z: Array, n: int) -> float:
     verdict=Verdict.LOOSE,
     how="Every sample and sign pattern of a small world, 24 predictors, four losses: no sampling.",
     refuted_by="A deviation above two averages.",
-    correct="Two suffice: symmetrise the triples (x, y, l) at once, so 2 C R_n in place of 4 C "
-    "R_n.",
+    correct="Two suffice: symmetrise the triples (x, y, l) at once, so 2 C R_n for 4 C R_n.",
     why="The triples (x, y, l) are independent and may be exchanged at once; the paper exchanges "
     "labels and points one after the other.",
-    example="n = 1, x = +-1, predictors x and -x with the linear loss: the deviation is 1 and so "
-    "is the average.",
+    example="n = 1, x = +-1, predictors x and -x, linear loss: deviation and average are both 1.",
     sure=Sure.PROVED,
 )
 def symmetrisation(effort: Effort) -> Findings:
@@ -259,10 +253,9 @@ def class_deviation(world: Atoms, values: Array, n: int) -> float:
     place="Appendix B.2",
     says="The analysis allows each label a loss of its own, all of them bounded and C-Lipschitz.",
     kind=Kind.UPPER_BOUND,
-    how="Every sample and sign pattern of a small world, the squared loss for one label and the "
-    "logistic for the other.",
-    refuted_by="A deviation above four averages, or losses above C times the predictions, C the "
-    "larger constant.",
+    how="All samples and signs of a small world; squared loss for one label, logistic for the "
+    "other.",
+    refuted_by="A deviation above four averages, or losses above C times predictions.",
 )
 def losses_of_the_labels(effort: Effort) -> Findings:
     """Both steps hold with the larger of the two Lipschitz constants, not with the smaller."""
@@ -325,8 +318,7 @@ def _point_change(s: int) -> float:
 @Statement(
     id="B7",
     where="Appendix B.2, line 22 of the formulas",
-    says="With s labels per point the deviation of the summed risk is at most s times that of one "
-    "label.",
+    says="With s labels per point the deviation of the summed risk is at most s times one label's.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
     how="Deviations of the linear loss at s = 1 and s = 16, labels all equal and independent.",
@@ -334,8 +326,7 @@ def _point_change(s: int) -> float:
     correct="True; but the summed deviation grows like sqrt(s) for independent labels, and for "
     "equal ones like s with a constant that falls from 2 to 1 as s goes from 1 to L (d = L).",
     why="The supremum of a sum is below the sum of the suprema unless one Z attains them all.",
-    example="d = L = 1, independent signs: a sum of s means of n signs is of order sqrt(s/n), not "
-    "s/sqrt(n).",
+    example="d = L = 1, independent signs: a sum of s means is of order sqrt(s/n), not s/sqrt(n).",
     sure=Sure.PROVED,
 )
 def supremum_of_a_sum(effort: Effort) -> Findings:
@@ -420,8 +411,7 @@ def second_moment(effort: Effort) -> Findings:
     verdict=Verdict.MISPRINT,
     how="The same draws of V for raw and normalised Gaussian x.",
     refuted_by="Raw and normalised averages in a ratio other than sqrt(Sigma).",
-    correct="An equality for the normalised features, not a bound: R_n(x) = sqrt(Sigma) "
-    "R_n(x/sqrt(Sigma)).",
+    correct="An equality, no bound: R_n(x) = sqrt(Sigma) R_n(x/sqrt(Sigma)) for normalised ones.",
     why="Dividing x by sqrt(Sigma) is another quantity, not a bound.",
     example="Sigma = 25: R_n of the raw x is five times the right-hand side.",
     sure=Sure.PROVED,

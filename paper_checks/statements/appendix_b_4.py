@@ -186,12 +186,9 @@ def net_bound(d: int, radius: float) -> float:
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     how="Both products for a square A; a sure event against 'at most'; a net of the circle.",
-    refuted_by="|A v|^2 equal to the sum, a net above 9^d points, or a norm above twice its "
-    "maximum.",
-    correct="A^T v in place of A v and 'at least' in place of 'at most'; the net and the factor "
-    "are right.",
-    why="A is d x L and v has d entries; and the failures of the union have probability at most "
-    "the subtracted term.",
+    refuted_by="|A v|^2 equal to the sum, a net above 9^d points, or a norm above twice its max.",
+    correct="A^T v in place of A v, 'at least' in place of 'at most'; net and factor are right.",
+    why="A is d x L and v has d entries; the union fails with at most the subtracted probability.",
     example="A = (1, 0)^T, v = (1, 0)^T: A^T v = 1, A v does not exist.",
     sure=Sure.PROVED,
 )

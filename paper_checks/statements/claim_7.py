@@ -31,8 +31,7 @@ CLAIMED_CHANCE = QUOTED["chance"].numbers[0]
     says="For some distribution and loss the trace minimiser's population risk exceeds its "
     "training loss by a constant times radius/sqrt(n), with constant probability.",
     kind=Kind.RATE,
-    how="Rank-one features, all labels one, linear loss: the solver's minimiser, the expected gap "
-    "and its exact tail.",
+    how="Rank-one x, labels one, linear loss: the solver's minimiser, mean gap and its exact tail.",
     refuted_by="A gap other than |v|/n, or one that falls faster than 1/sqrt(n).",
 )
 def claim_7(effort: Effort) -> Findings:
@@ -170,10 +169,8 @@ def cantelli_chance(n_labels: float) -> float:
     correct="L >= 32, which the proof assumes (L > 32 there), or 24 by Cantelli's inequality. By "
     "exact count it holds from L = 6 on for every n tried and fails at L = 5, n = 7 (0.723) and, "
     "for n large, at L <= 4.",
-    why="Chebyshev's inequality gives 3/4 from L = 32 on, which the proof assumes and the lemma "
-    "does not say.",
-    example="L = 1, n without end: |v|^2/n is the square of a standard normal, above 1/2 with "
-    "probability 0.48.",
+    why="Chebyshev's inequality gives 3/4 from L = 32 on, which only the proof assumes.",
+    example="L = 1, n large: |v|^2/n is a squared standard normal, above 1/2 with chance 0.48.",
     sure=Sure.EXACT,
     where="Appendix C.1, paragraph 11, sentence 1",
 )

@@ -113,18 +113,15 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Findings:
 @Statement(
     id="C7",
     place="Lemma 3",
-    says="|X|_F^2 >= n/2 with probability 3/4 at least, with no condition on d and L in the lemma; "
-    "E W^2 <= 2n^2/(Ld).",
+    says="|X|_F^2 >= n/2 with probability 3/4 at least, for all d and L; E W^2 <= 2n^2/(Ld).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
     how="Exact probabilities by convolution; the variance by enumeration.",
     refuted_by="A probability of 3/4 at d = L = 1 or 2, or below 3/4 at L d = 6.",
     correct="L d >= 32, which the proof assumes (L d > 32 there); by exact count it holds from L d "
     "= 6 on for every n tried, and fails at L d <= 5 for some n. The variance is 2n(n-1)/(Ld).",
-    why="Chebyshev's inequality gives 3/4 from L d = 32 on, which the proof assumes and the lemma "
-    "does not say.",
-    example="L = d = 1, n without end: |X|_F^2/n is the square of a standard normal, above 1/2 "
-    "with probability 0.48.",
+    why="Chebyshev's inequality gives 3/4 from L d = 32 on, which only the proof assumes.",
+    example="L = d = 1, n large: |X|_F^2/n is a squared normal, above 1/2 with chance 0.48.",
     sure=Sure.EXACT,
     where="Appendix C.2, paragraph 12, sentence 1",
 )
@@ -183,8 +180,7 @@ def _coin(n: int) -> Array:
     correct="Needs L = O(d) and n >= c L log L, and as stated separates nothing: the second term, "
     "with the range 2 radius of the loss, is above the Frobenius lower bound at every radius. "
     "Bousquet's inequality does separate: R_n + sqrt(2t(r^2 sigma_1 P + 2 r R R_n)/n) + r R "
-    "t/(3n), y x being symmetric given the label; risk zero on the ball is not enough for the mean "
-    "R_n, else it is 2 R_n.",
+    "t/(3n), y x being symmetric given the label, else 2 R_n takes the place of the mean R_n.",
     why="The linear loss has range 2 radius on the ball, so that the second term of the trace "
     "bound is as large as the Frobenius lower bound.",
     example="Radius 1, delta = 1/4: the second term is 2 sqrt(log 4/(2n)) = 1.67/sqrt(n), the "

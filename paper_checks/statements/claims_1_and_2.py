@@ -26,8 +26,7 @@ CLEAR_GAP = [5.0, 4.0, 2.0, 1.0, 0.5]  # singular values of labels with a unique
 @Statement(
     id="F8",
     place="Claim 1",
-    says="With X = U S V^T and M = U^T Y, the matrix V S^-1 M_k minimises |Y - XZ|_F^2 over "
-    "rank(Z) <= k.",
+    says="With X = U S V^T, M = U^T Y, V S^-1 M_k minimises |Y - XZ|_F^2 over rank(Z) <= k.",
     kind=Kind.EQUALITY,
     how="Random and adversarial data (n < d, rank-deficient and ill-conditioned X, k above a rank, "
     "ties, sparse labels, centred or not): squared error against the Eckart-Young value from a QR "
@@ -303,17 +302,14 @@ def _turned_cplst(data: Instance) -> CPLST:
 @Statement(
     id="F10.3",
     place="Claim 2",
-    says="CPLST as Chen and Lin (2012) define it, whose labels are centred, is a special case of "
-    "Equation (1).",
+    says="CPLST as Chen and Lin (2012) define it, with centred labels, is a case of Equation (1).",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     how="Fit with and without centring the labels, on labels with and without a mean.",
     refuted_by="Equal predictions on labels that are not centred.",
     correct="For labels whose mean has been subtracted, as the original method does.",
-    why="The original method subtracts the mean of the labels before it fits; Equation (4) does "
-    "not.",
-    example="X = (1, -1)^T, Y = (1, 1)^T: Equation (3) predicts 0, the original method the mean, "
-    "1.",
+    why="The original subtracts the mean of the labels before it fits; Equation (4) does not.",
+    example="X = (1, -1)^T, Y = (1, 1)^T: Equation (3) predicts 0, the original the mean, 1.",
     sure=Sure.PROVED,
     where="Section 2.1, paragraph 6, sentence 1",
 )
@@ -340,8 +336,7 @@ def the_original_centres_the_labels(effort: Effort) -> Findings:
     refuted_by="Printed products that conform and minimise.",
     correct="V_X S^-1, and U_k S_k V_k^T.",
     why="V_X is d x r, so that V_X^T cannot stand before an r x r matrix unless d = r.",
-    example="X = (3 4): V_X = (0.6, 0.8)^T is 2 x 1, S = 5; V_X/5 is 2 x 1 as it must be, V_X^T/5 "
-    "is 1 x 2.",
+    example="X = (3 4): V_X = (0.6, 0.8)^T, S = 5; V_X/5 is 2 x 1 as it must be, V_X^T/5 is 1 x 2.",
     sure=Sure.PROVED,
     where="Section 2.1, line 17 of the formulas",
 )

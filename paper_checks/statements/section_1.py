@@ -44,8 +44,7 @@ def model_gigabytes(n_features: float, n_labels: float, bytes_per_number: int) -
 @Statement(
     id="F2",
     where="Section 1, paragraph 6, sentence 4",
-    says="The fast operations are faster than direct computation by the average number of nonzero "
-    "features of a point.",
+    says="The fast operations gain a factor of the average number of nonzero features of a point.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
     how="Count multiplications of a gradient through every h_j (x) x_i and through Algorithm 1, "
@@ -115,8 +114,7 @@ def measured_gain(per_point: int, nonzeros: int, effort: Effort) -> float:
     "sqrt(log(1/delta)/n), larger by sqrt(L log(1/delta)) for a radius of 1.",
     why="Theorem 4, which it summarises, has a second term sqrt(log(1/delta)/n) without 1/sqrt(L), "
     "and its first term needs L = O(d).",
-    example="Radius 1, L = 10^4, delta = 0.05: the first term is 0.01/sqrt(n), the second "
-    "1.7/sqrt(n).",
+    example="Radius 1, L = 10^4, delta = 0.05: terms of 0.01/sqrt(n) and 1.7/sqrt(n).",
     sure=Sure.PROVED,
     matters=3,
 )
@@ -154,15 +152,13 @@ def theorem_4_terms(n: int, n_labels: int, *, radius: float, delta: float) -> tu
 @Statement(
     id="F4",
     where="Section 1, paragraph 8, sentence 5",
-    says="On the Wikipedia data training takes orders of magnitude less time than with several "
-    "existing methods.",
+    says="On the Wikipedia data training is orders of magnitude faster than several other methods.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.FALSE,
     how="Divide the training times of WSABIE by those of LEML in Table 4.",
     refuted_by="A ratio of ten or more in Table 4, the only table with training times.",
     correct="LEML is 1.6 to 8.2 times as fast as WSABIE in Table 4, each at its own accuracy; no "
-    "other times are printed, and Figure 2a, which draws accuracy against time, is not in the "
-    "text.",
+    "other times are printed, and Figure 2a, accuracy against time, is not in the text.",
     why="The only training times are those of Table 4, and none of their ratios reaches ten.",
     example="nus-wide, k = 50, the largest ratio: 4,705 s against 574 s, 8.2 times.",
     sure=Sure.EXACT,

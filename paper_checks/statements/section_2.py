@@ -48,11 +48,9 @@ def label_index(_: Effort) -> Findings:
     "ball r(Z) <= lambda, with the letter that weighs the penalty in Equations (1) and (2).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="Solve one problem with penalty 2 and with radius 2, and with the radius that the "
-    "penalised solution has.",
+    how="One problem with penalty 2, with radius 2, and with the radius of the penalised solution.",
     refuted_by="Equal predictors for penalty 2 and radius 2.",
-    correct="If the radius is the trace norm of the penalised minimiser: two quantities, which "
-    "need two names.",
+    correct="If the radius is the penalised minimiser's norm: two quantities, with two names.",
     why="A penalty weight and a radius are different quantities; the two problems have the same "
     "minimiser only if the radius is the norm of the penalised one.",
     example="Minimise (z - 3)^2/2: with penalty 2|z| the minimiser is 1, with radius 2 it is 2.",
@@ -139,8 +137,7 @@ def largest_biclique(adjacency: Array) -> int:
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     how="Four classes in four directions of the plane: squared loss on the numbers 1 to 4 with one "
-    "column of Z per label, and on indicators with one column per class; both with the classes "
-    "named in another order.",
+    "column of Z per label, and on indicators with one per class; both with the classes renamed.",
     refuted_by="Predictions from the numbers that do not depend on the order of the names.",
     correct="With one column of Z for each class of each label (L C in all) and the largest score "
     "chosen. One column per label, as in Equation (1), takes the names of the classes for numbers.",
@@ -189,8 +186,7 @@ def class_by_column(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
     says="The squared loss is |y - f|^2, and in Table 1 half of it.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Compare Equation (12) with exact slopes of both, and the minimisers with penalties 2 and "
-    "1.",
+    how="Equation (12) beside exact slopes of both, and the minimisers with penalties 2 and 1.",
     refuted_by="A gradient (12) that belongs to |y - f|^2.",
     correct="Equations (12) and (13) belong to |y - f|^2 / 2; without the half, lambda doubles.",
     why="Two losses that differ by a factor of two share one lambda.",

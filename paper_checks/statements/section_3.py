@@ -112,8 +112,7 @@ def _convex_value(data: Instance, Z: Array, penalty: float) -> float:
     place="Section 3",
     says="For fixed W the objective is convex in H, and for fixed H in W.",
     kind=Kind.CONSISTENCY,
-    how="Least eigenvalues of both Hessians for the three losses of Table 1 (with its derivatives "
-    "corrected).",
+    how="Least eigenvalues of both Hessians for the losses of Table 1, its derivatives corrected.",
     refuted_by="An eigenvalue below the penalty.",
 )
 def convex_in_each_factor(effort: Effort) -> Findings:
@@ -141,8 +140,7 @@ def _lowest(problem: object, point: Array) -> float:
 @Statement(
     id="A4",
     place="Section 3",
-    says="Alternating minimisation converges to a stationary point if both subproblems have unique "
-    "minimisers.",
+    says="Alternation converges to a stationary point if both subproblems have unique minimisers.",
     kind=Kind.CONSISTENCY,
     how="Gradient in W and H at the end, for the three losses with missing labels; a positive "
     "penalty makes both subproblems strongly convex. Without one, W with dependent columns leaves "

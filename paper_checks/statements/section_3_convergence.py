@@ -44,8 +44,8 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
 @Statement(
     id="A5",
     where="Section 3, paragraph 3, sentence 2",
-    says="For squared loss and full labels it converges to the global minimum if lambda = 0 or X "
-    "is orthogonal.",
+    says="For squared loss, full labels and lambda = 0 or orthogonal X the end is globally "
+    "minimal.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     how="Random starts in both cases against the closed-form minimum; starts at W = 0 and on "
@@ -53,8 +53,7 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
     refuted_by="A random start that ends above the minimum, or a saddle start that leaves.",
     correct="From almost every start (a random one, say). W = 0 and starts orthogonal to a leading "
     "singular vector are never left in exact arithmetic.",
-    why="A start orthogonal to a leading direction stays orthogonal to it, and W = 0 gives H = 0 "
-    "and stays.",
+    why="A start orthogonal to a leading direction stays so, and W = 0 gives H = 0 and stays.",
     example="X = I, Y = diag(2, 1), k = 1, lambda = 0, W = (0, 1)^T: then H = (0, 1)^T and W "
     "again; the error stays 4, the minimum is 1.",
     sure=Sure.PROVED,
@@ -104,8 +103,7 @@ def saddle_height(Y: Array, penalty: float) -> float:
 @Statement(
     id="A6",
     where="Section 6, paragraph 1, sentence 6",
-    says="Open question: under which conditions does alternating minimisation reach the global "
-    "minimum?",
+    says="Open question: when does alternating minimisation reach the global minimum?",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.ANSWERED,
     how="X = diag(1, 3), Y = diag(3, 13/6), lambda = 1, k = 1: values and Hessians of the two "
@@ -119,8 +117,7 @@ def saddle_height(Y: Array, penalty: float) -> float:
     "question can be decided: a bound for the rank proves the global minimum, on our synthetic "
     "data sets and on bibtex, yeast, scene and emotions (`make bench AREA=certificate`).",
     why="The paper leaves the question open; outside its two cases strict local minima exist.",
-    example="X = diag(1, 3), Y = diag(3, 13/6), lambda = 1, k = 1: strict minima on both axes, of "
-    "value 4.847 and 5.167.",
+    example="X = diag(1, 3), Y = diag(3, 13/6), lambda = k = 1: strict minima of 4.847 and 5.167.",
     sure=Sure.PROVED,
     matters=2,
 )

@@ -57,15 +57,13 @@ def printed_average(X: NDArray[np.bool_], i: int) -> float:
     says="The design has O(|Omega| d k) nonzeros, d the average number of nonzero features.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    how="Count, with labels spread independently of density, and with one dense point that has "
-    "most labels.",
+    how="Count with labels independent of density, and with one dense point that has most labels.",
     refuted_by="A count within a constant of the formula for the dense point.",
     correct="The count is k sum_i |Omega_i| |x_i|_0; the formula holds if points with more labels "
     "seen are not the denser ones.",
     why="The count is a sum of products over the points, which is the product of the averages only "
     "if density and number of labels are uncorrelated.",
-    example="One of n points has n nonzeros and n labels, the others none: n^2 k nonzeros, against "
-    "|Omega| d k = n k.",
+    example="One of n points has n nonzeros and n labels, the rest none: n^2 k nonzeros, for n k.",
     sure=Sure.PROVED,
 )
 def nonzeros_of_the_design(effort: Effort) -> Findings:
@@ -123,8 +121,7 @@ def tally(A: Array) -> Tally:
     place="Algorithm 1",
     says="Gradient and Hessian product cost O((nnz(X) + |Omega| + d) k).",
     kind=Kind.RATE,
-    how="Count multiplications with X in the solver, plus two passes over the entries, for three "
-    "densities.",
+    how="Multiplications with X in the solver, plus two passes over entries, for three densities.",
     refuted_by="A count above twice the formula.",
 )
 def cost_of_algorithm_1(effort: Effort) -> Findings:
@@ -214,8 +211,7 @@ def printed_cost_with_labels(found: Operations, n_labels: int) -> float:
     kind=Kind.RATE,
     how="Count multiplications of Algorithm 1 with all labels seen, and of a W-step by Algorithm 2 "
     "with three labels per point of 300.",
-    refuted_by="Fewer than n L k multiplications, or a count for Algorithm 2 of the order of n L "
-    "k.",
+    refuted_by="Fewer than n L k multiplications, or of that order for Algorithm 2.",
 )
 def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Findings:
     """Algorithm 1 passes over all nL entries; Algorithm 2 only over those that are not zero."""
@@ -337,18 +333,14 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
     how="Count the multiplications of a gradient that are not in a product of matrices, at the "
-    "sizes of delicious in Table 2; they bound the gain by Amdahl's law however many cores there "
-    "are.",
-    refuted_by="A bound above 3 for Algorithm 1 with a fifth of the labels seen, or below 10 with "
-    "two labels seen per point.",
+    "sizes of delicious in Table 2; they bound the gain by Amdahl's law for any number of cores.",
+    refuted_by="A bound above 3 with a fifth of the labels, or below 10 with two per point.",
     correct="For Algorithm 2, and for Algorithm 1 if |Omega| is well below nnz(X) (products with "
     "sparse matrices counted as the library's): its step 2 computes single entries of A H^T, which "
     "is no product of matrices. With a fifth of the labels of delicious a gain of 2.2 is the most "
     "unless that step is parallelised too.",
-    why="Step 2 of Algorithm 1 computes single entries of A H^T on Omega, which is no product of "
-    "matrices.",
-    example="If half of the work is outside the library, no number of cores gains more than a "
-    "factor of two.",
+    why="Step 2 of Algorithm 1 computes single entries of A H^T: no product of matrices.",
+    example="If half of the work is outside the library, the gain is at most a factor of two.",
     sure=Sure.EXACT,
     matters=2,
 )

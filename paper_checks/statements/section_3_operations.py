@@ -44,8 +44,7 @@ def _relative(found: NDArray[Any], expected: NDArray[Any]) -> float:
     place="Equation (6)",
     says="For fixed W each row of H is a regression on the k features X W of its own points.",
     kind=Kind.EQUALITY,
-    how="One update of H by the solver against one ridge regression per label, with missing "
-    "labels.",
+    how="One update of H by the solver against a ridge regression per label, with missing labels.",
     refuted_by="A row that is not the minimiser of its own problem.",
 )
 def rows_of_H_are_independent(effort: Effort) -> Findings:

@@ -98,15 +98,12 @@ def feasible(rank: int, shape: tuple[int, int], radius: float, rng: np.random.Ge
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     how="The supremum of <Z, V> over the trace ball is attained at a matrix of rank one.",
-    refuted_by="A maximiser over the trace ball of rank above one, or a smaller supremum at some "
-    "rank.",
+    refuted_by="A maximiser over the trace ball of rank above one, or a smaller supremum.",
     correct="The class is smaller only with both constraints, and even then its Rademacher average "
-    "is the same for every rank k >= 1, the extreme points of the ball having rank one: these "
-    "bounds do not improve.",
+    "is the same for every k >= 1, as extreme points have rank one: these bounds do not improve.",
     why="Rank alone leaves the class unbounded; with the radius, its extreme points have rank one "
     "already, so that no rank constraint lowers the supremum.",
-    example="V = diag(2, 1): over the unit trace ball <Z, V> is at most 2, attained at e_1 e_1^T, "
-    "of rank one.",
+    example="V = diag(2, 1): over the unit trace ball <Z, V> is at most 2, attained at rank one.",
     sure=Sure.PROVED,
     matters=2,
 )
@@ -137,17 +134,14 @@ def rank_constraint_and_complexity(effort: Effort) -> Findings:
     "radius/sqrt(n), as Appendix C.2 proves.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
-    how="Population risk of the Frobenius minimiser in the world of C.2; measured excess in the "
-    "planted world.",
+    how="Risk of the Frobenius minimiser in the world of C.2; measured excess where it is planted.",
     refuted_by="A positive excess risk in the world of Appendix C.2.",
     correct="C.2 bounds the generalisation gap, which Appendix B.1 itself calls 'excess risk'; in "
     "that sense it is right. The excess over the least risk, which Section 4 sets out to bound, is "
-    "zero there. It is of this order in another world, with planted labels, where its worst value "
-    "is 0.3003 radius/sqrt(n).",
+    "zero there; with planted labels it is of this order, at worst 0.3003 radius/sqrt(n).",
     why="Appendix B.1 calls the generalisation gap 'excess risk', and for the gap C.2 is right; "
     "but every Z has the same risk in its world, so that none has an excess over the least risk.",
-    example="x = +-1, y = 1, linear loss: L(Z) = 0 for every Z, while the training loss of the "
-    "minimiser is -|mean of x|.",
+    example="x = +-1, y = 1, linear loss: L(Z) = 0 for all Z, but Lhat(Zhat) = -|mean of x|.",
     sure=Sure.PROVED,
     matters=3,
 )
@@ -179,12 +173,10 @@ def _in_root_n(value: float, stderr: float, n: int) -> Estimate:
 @Statement(
     id="T6",
     where="Section 4, paragraph 12, sentence 4",
-    says="At radius sqrt(L) the trace ball has excess of order 1/sqrt(n), the Frobenius ball "
-    "sqrt(L/n).",
+    says="At radius sqrt(L) the trace ball has excess 1/sqrt(n) in order, the Frobenius sqrt(L/n).",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    how="Both averages at radius sqrt(L) for d = L, d = 1, n < L and n = L log L; McDiarmid and "
-    "Bousquet as L grows.",
+    how="Both averages at radius sqrt(L) for d = L, d = 1, n < L, n = L log L; bounds as L grows.",
     refuted_by="A trace average that grows with L = d, or one that does not at d = 1.",
     correct="Needs L = O(d), n >= c L log L, and a bounded loss or Bousquet's inequality.",
     why="The rates are those of Theorem 4 and need its conditions; at radius sqrt(L) the range of "
@@ -367,17 +359,15 @@ def share_lost(Z: Array, ball: TraceBall | FrobeniusBall) -> float:
 @Statement(
     id="T10",
     where="Section 4, paragraph 15, sentence 3",
-    says="If labels are correlated, trace and Frobenius regularisation are expected to have "
-    "similar biases.",
+    says="If labels are correlated, both regularisations are expected to have similar biases.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     how="Distance of the best predictor from each ball of half its Frobenius norm, squared loss "
     "and isotropic features: rank one, and rank 8 for 64 labels.",
     refuted_by="Biases that differ at rank one, or agree at rank 8.",
     correct="The biases agree where the best predictor has rank one. At rank r with equal singular "
-    "values its trace norm is sqrt(r) times its Frobenius norm, and at the same radius the trace "
-    "ball loses (1 - radius/(|Z|_F sqrt(r)))^2 of the signal, the Frobenius ball "
-    "(1 - radius/|Z|_F)^2.",
+    "values its trace norm is sqrt(r) times its Frobenius norm, and the trace ball loses (1 - "
+    "radius/(|Z|_F sqrt(r)))^2 of the signal, the other one (1 - radius/|Z|_F)^2.",
     why="Correlated labels make Z of low rank, not of rank one, and at fixed Frobenius norm the "
     "trace norm grows with the rank.",
     example="Z = I/2 of size 4: |Z|_F = 1, |Z|_tr = 2. At radius 1 the Frobenius ball contains Z, "

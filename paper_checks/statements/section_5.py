@@ -117,14 +117,12 @@ def _logistic_losses(effort: Effort) -> tuple[float, float, float]:
     says="Average AUC is the area under the ROC curve of each test point, averaged.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="The area by the trapezoidal rule against the share of pairs in order; a point without any "
-    "label.",
+    how="The area by trapezoids against the share of pairs in order; a point without any label.",
     refuted_by="An area for a point without labels.",
     correct="Over the points that have a label and lack one; for others there is no curve, and "
     "what they count is not said.",
     why="The curve of a point needs a label that it has and one that it lacks.",
-    example="A point without labels: of the pairs of a present and an absent label there are none, "
-    "and 0/0 is no area.",
+    example="A point without labels: no pair of a present and an absent one, and 0/0 is no area.",
     sure=Sure.PROVED,
 )
 def area_for_each_point(effort: Effort) -> Findings:

@@ -119,8 +119,8 @@ def squared_row(effort: Effort) -> Findings:
     how="Differences in fifty decimal digits; the gradient that the printed formula would give.",
     refuted_by="A printed formula that agrees, or ours that does not.",
     correct="-a / (1 + exp(ab)).",
-    why="The exponent has the wrong sign: the slope must vanish as ab grows, and the printed one "
-    "tends to -a.",
+    why="The exponent has the wrong sign: as ab grows the slope must vanish, and this one does "
+    "not.",
     example="a = 1, b large: the loss is flat, the printed slope is -1.",
     sure=Sure.PROVED,
     matters=3,
@@ -184,8 +184,7 @@ def logistic_second_derivative(effort: Effort) -> Findings:
 @Statement(
     id="A14",
     place="Table 1",
-    says="Squared hinge loss for labels -1 and +1: derivatives -2a max(0, 1 - ab) and 2 where ab < "
-    "1.",
+    says="Squared hinge loss, labels -1 and +1: derivatives -2a max(0, 1 - ab) and 2 where ab < 1.",
     kind=Kind.EQUALITY,
     how="Differences in fifty decimal digits away from the kink; labels -2 and +2 for comparison.",
     refuted_by="A difference beyond double precision for labels -1 and +1.",

@@ -147,8 +147,7 @@ def hits(*tables: int) -> pd.DataFrame:
 @Statement(
     id="D4",
     place="Table 8",
-    says="Top-1, top-3 and top-5 accuracies (Table 6 to Table 8, Table 11 to Table 13) are of one "
-    "ranking.",
+    says="Top-1, top-3 and top-5 accuracies (Table 6 to 8, Table 11 to 13) are of one ranking.",
     kind=Kind.CONSISTENCY,
     how="In each of 372 rows the mean number of hits may grow by 0 to 2 for two more labels, and "
     "stays below the mean number of labels.",
@@ -212,11 +211,9 @@ def marks_of(table: int, misplaced: int) -> Findings:
 @Statement(
     id="D6",
     place="Table 3",
-    says="Bold marks the best of each group, ties included (Table 3 to Table 7, Table 10, Table "
-    "12, Table 13, Table 15).",
+    says="Bold marks the best of each group, ties included (Table 3 to 7, 10, 12, 13, 15).",
     kind=Kind.CONSISTENCY,
-    how="The marks are compared with the best values of each row, within one loss where labels are "
-    "missing.",
+    how="The marks against the best values of each row, within one loss where labels are missing.",
     refuted_by="A mark missing or misplaced.",
 )
 def bold_marks_the_best(_: Effort) -> Findings:
@@ -275,8 +272,7 @@ def bold_marks_of_table_9(_: Effort) -> Findings:
     correct="On autofood, logistic LEML at k/L 20 %, 40 % observed (81.58) should be bold; so "
     "should the ties at 7.89 with 5 % observed: logistic at 40 % and 60 %, squared hinge at 60 %.",
     why="The best value is not marked.",
-    example="autofood, k/L 20 %, 40 % observed, logistic: 81.58 against 68.42, and 81.58 is not "
-    "bold.",
+    example="autofood, k/L 20 %, 40 % observed, logistic: 81.58 against 68.42, not bold.",
     sure=Sure.EXACT,
 )
 def bold_marks_of_table_11(_: Effort) -> Findings:
@@ -295,8 +291,7 @@ def bold_marks_of_table_11(_: Effort) -> Findings:
     correct="Logistic LEML on autofood at k/L 20 %, 40 % observed (0.0655) should be bold, as "
     "should logistic BR on compphys at 40 %, 5 % observed (0.0555), which ties.",
     why="The lowest value is not marked.",
-    example="autofood, k/L 20 %, 40 % observed, logistic: 0.0655 against 0.0838, and 0.0655 is not "
-    "bold.",
+    example="autofood, k/L 20 %, 40 % observed, logistic: 0.0655 against 0.0838, not bold.",
     sure=Sure.EXACT,
 )
 def bold_marks_of_table_14(_: Effort) -> Findings:

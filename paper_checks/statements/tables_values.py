@@ -40,9 +40,8 @@ def hamming_ceiling(top_1: pd.Series, empty: pd.Series, n_labels: pd.Series) -> 
     says="BCS has Hamming loss 1.0000 on autofood at k/L 80 % and 100 %.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
-    how="Wherever the highest score is a hit, rounding to 0 or 1 gets an entry of that row right, "
-    "so the loss is at most 1 - (top-1 accuracy of Table 6) / L, and hardly more if some rows have "
-    "all labels.",
+    how="Wherever the highest score is a hit, rounding to 0 or 1 gets an entry of that row right: "
+    "the loss is at most 1 - (top-1 accuracy of Table 6) / L, but for rows with all labels.",
     refuted_by="A loss below that ceiling.",
     correct="With top-1 accuracies of 81.58 and 84.21 the loss is at most 0.9955. A loss of 1 is "
     "what scores that are not numbers would give, which may be the cause.",
@@ -67,8 +66,7 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Findings:
 @Statement(
     id="D7.2",
     place="Table 9",
-    says="Hamming loss considers overall classification performance; here BCS's on autofood and "
-    "compphys.",
+    says="Hamming loss considers overall performance; here BCS's on autofood and compphys.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     how="The losses are compared with the mean number of labels over L (Table 2).",
@@ -107,8 +105,7 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Findings:
     "factor of 1.5 to 27: BCS's losses grow with k/L in all 12 series, about as 0.65 k/L, while "
     "with all labels they fall on bibtex. Its scores do not seem to fit the threshold 1/2, so that "
     "the comparison says little about BCS.",
-    why="BCS's losses are far above that of predicting no label, which does not rank labels at "
-    "all.",
+    why="BCS's losses are far above that of predicting no label, which does not even rank.",
     example="bibtex, k/L 40 %, 20 % observed: BCS 0.2496, no label 2.40/159 = 0.0151, LEML 0.0136.",
     sure=Sure.EXACT,
 )
@@ -132,8 +129,7 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Findings:
 @Statement(
     id="D10",
     where="caption of Table 10",
-    says="BCS and CPLST both have AUC 0.7599 on autofood at 20 %, and both 0.7705 on compphys at "
-    "60 %.",
+    says="BCS and CPLST both have AUC 0.7599 on autofood at 20 %, and 0.7705 on compphys at 60 %.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.CONJECTURE,
     how="Equal entries are looked for in Table 6 to Table 10, and their number is compared with "
@@ -165,8 +161,7 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Findings:
 @Statement(
     id="D10.2",
     where="caption of Table 11",
-    says="Binary relevance with squared and with squared hinge loss are listed as two methods "
-    "(Table 11 to Table 15).",
+    says="Binary relevance with squared and squared hinge loss are two methods (Table 11 to 15).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     how="Equal cells are counted; a ridge fit with many more features than points is put into the "
@@ -174,8 +169,7 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Findings:
     refuted_by="Margins above one in the ridge fit, or other counts.",
     correct="With far more features than points (autofood, compphys) every margin stays below one, "
     "where the losses coincide: 33 of 40 cells are equal, against none of 20 on bibtex.",
-    why="Below the margin the two losses are the same up to a factor, so that they have the same "
-    "minimiser.",
+    why="Below the margin the two losses are the same up to a factor: they share a minimiser.",
     example="Label 1, score 0.3: (1 - 0.3)^2 is the squared hinge loss and twice the squared one.",
     sure=Sure.EXACT,
 )

@@ -128,12 +128,10 @@ def rate_in_expectation(effort: Effort) -> Findings:
     says="E|x|^2 <= 1 may be assumed without loss of generality.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
-    how="One label and Gaussian x in R^d, where R_n is the mean of a chi variable, raw and divided "
-    "by sqrt(d).",
+    how="One label, Gaussian x in R^d, raw and over sqrt(d): R_n is the mean of a chi variable.",
     refuted_by="Raw features within the printed bound, or normalised ones above it.",
     correct="Scaling x scales the bound: radius sqrt(E|x|^2/n).",
-    why="Multiplying x by c multiplies the deviation by c, while the printed bound does not "
-    "change.",
+    why="Multiplying x by c multiplies the deviation by c, and leaves the printed bound alone.",
     example="One label, x = +-c: R_n is c times that of signs.",
     sure=Sure.PROVED,
     matters=2,
@@ -178,8 +176,7 @@ def turned_round(n: int, law: RareOutlier) -> float:
 @Statement(
     id="T3.3",
     place="Theorem 3",
-    says="With probability 1 - delta the second term is of order sqrt(log(1/delta)/n); the theorem "
-    "asks nothing of the loss.",
+    says="The second term is of order sqrt(log(1/delta)/n); nothing is asked of the loss.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.HIDDEN,
     how="Linear loss, one feature and label, a rare outlier of size sqrt(n/delta): exact binomial "
@@ -244,8 +241,7 @@ def bernoulli_deviation(n: int, rate: float) -> float:
     "each point with its labels being one block, if s is the same for every point. With Bernoulli "
     "entries, k labels seen of a point and s = E k, it is 2 C radius sqrt(E[k^2 |x|^2]/(n s^2)) in "
     "expectation, if k does not depend on x and y (proved in docs/theory.md).",
-    why="A point with its s labels is one observation, and the mean over its labels deviates no "
-    "more than one label does.",
+    why="A point with its s labels is one observation, whose mean deviates no more than one label.",
     example="s copies of one label: the mean over them is that label, and deviates as it does.",
     sure=Sure.PROVED,
     where="Section 4, line 2 of the formulas",
@@ -280,8 +276,7 @@ def factor_of_the_labels_seen(effort: Effort) -> Findings:
 @Statement(
     id="T3.5",
     place="Theorem 3",
-    says="The second term is of order sqrt(log(1/delta)/n), with no factor that depends on the "
-    "radius.",
+    says="The second term is of order sqrt(log(1/delta)/n), with no factor for the radius.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.HIDDEN,
     how="Linear loss at radius 1000: exact probability of an excess above the bound with range "
@@ -290,8 +285,7 @@ def factor_of_the_labels_seen(effort: Effort) -> Findings:
     correct="Its factor is B, the range of the loss, for the linear one 2 radius sup|x|. Without "
     "clipping that swamps radius/sqrt(nL); Bousquet: 2 C R_n + sqrt(2t(4C^2 r^2 sigma_1 P + 16 C^2 "
     "r R R_n)/n) + 4CrRt/(3n), with radius r, |x| <= R, t = log(1/delta).",
-    why="McDiarmid's differences are B/n, B the range of the loss on the ball, which the order "
-    "sign hides.",
+    why="McDiarmid's differences are B/n, B the range of the loss, which the order sign hides.",
     example="d = L = 1, |x| = 1, linear loss: doubling the radius doubles the loss and its excess; "
     "the printed second term stays.",
     sure=Sure.PROVED,
@@ -337,8 +331,7 @@ def _chance(bound: BoundValue, n: int, share: float = 1.0) -> float:
     place="Section 4",
     says="The analysis by uniform convergence is tight and cannot be improved in general.",
     kind=Kind.RATE,
-    how="Rank-one features: supremum deviation over Theorem 3; excess risk there and for a fixed "
-    "planted signal.",
+    how="Rank-one x: supremum deviation over Theorem 3; excess there and for a fixed signal.",
     refuted_by="A deviation that stays below a constant share of Theorem 3.",
 )
 def tightness(effort: Effort) -> Findings:
@@ -393,8 +386,7 @@ def two_point_deviation(loss: Loss, law: RareOutlier, n: int, radius: float) -> 
     correct="C multiplies the first term, and for the squared loss it grows with the radius: C = "
     "1 + radius R for labels in [0, 1] and |x| <= R, so that the bound is of order radius (1 + "
     "radius R)/sqrt(n); for Gaussian x there is no such C.",
-    why="Contraction multiplies by C, and the slope of the squared loss at the prediction f is |f "
-    "- y|.",
+    why="Contraction multiplies by C, and the squared loss has the slope |f - y| at f.",
     example="x = y = 1, radius 100: at f = -100 the slope is 101.",
     sure=Sure.PROVED,
     matters=2,

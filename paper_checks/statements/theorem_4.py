@@ -142,8 +142,7 @@ def clipped_excess(n: int, n_labels: int) -> float:
 @Statement(
     id="T4.3",
     place="Theorem 4",
-    says="The bound on the excess risk is stated for any d and L, so for L above any multiple of d "
-    "too.",
+    says="The bound on the excess risk is stated for any d and L, so for L far above d too.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
     how="d = 1, x = +-1, y = x with probability (1 + sqrt(L/n))/2, loss -clip(y f), radius "
@@ -189,14 +188,11 @@ def excess_with_more_labels_than_features(effort: Effort) -> Findings:
     verdict=Verdict.HIDDEN,
     how="n = 1, where the average is |x| exactly, at d = L = 20,000; Monte Carlo at n = L/16, L, "
     "L log L and 64 L; the fullest of 10^6 labels at n = L.",
-    refuted_by="An average times sqrt(nL) that stays the same down to n = 1 or at n = L, or one "
-    "that grows at n = L log L.",
+    refuted_by="R_n sqrt(nL) the same down to n = 1 or at n = L, or growing at n = L log L.",
     correct="n >= c L log L. At n = c L the fullest label holds about log L/log log L points, so "
     "that R_n sqrt(nL) grows without end, if slowly; a fullest label of at most K times the mean "
-    "needs n >= L log L/(K log K - K + 1). The proof's n of the order of L^2 log L is not "
-    "necessary.",
-    why="Counts of labels vary about n/L, and the fullest column of V alone has norm sqrt(max "
-    "n_l).",
+    "needs n >= L log L/(K log K - K + 1). The proof's order of L^2 log L is not necessary.",
+    why="Counts vary about n/L, and the fullest column of V alone has norm sqrt(max n_l).",
     example="n = 1: |V| = |x| = 1, so that R_1 = radius, against radius/sqrt(L).",
     sure=Sure.PROVED,
     matters=2,
@@ -331,8 +327,7 @@ def _proxy_only(setting: Setting) -> float:
     "(eta^2 + sigma_1)/(n L Sigma)).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
-    how="Gaussian x with eigenvalues 1/i: Monte Carlo, Chevet's bound, the paper's form, Theorem "
-    "3.",
+    how="Gaussian x, eigenvalues 1/i: Monte Carlo, Chevet's bound, the paper's form, Theorem 3.",
     refuted_by="A measured average above half of the paper's form.",
     correct="Sharp up to constants: (sqrt(sigma_1) + sqrt(Sigma/L))/sqrt(n). With the trivial eta "
     "= sup|x| the paper's form is never below Theorem 3's when d >= L.",

@@ -39,8 +39,7 @@ def beats_theorem_3(size: int) -> bool:
     says="R_n <= c3 radius sqrt(P d (eta^2 + sigma_1)/(n Sigma)) for any law of the labels.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
-    how="The bound with its constants beside Theorem 3 and the measured average; where it is "
-    "valid.",
+    how="The bound with its constants beside Theorem 3 and the measured average, and its validity.",
     refuted_by="A smaller size at which it beats Theorem 3, or an average above it.",
     correct="Needs L = O(d) (d >= L in Appendix B.4), n > log(L Sigma/(P d (eta^2 + sigma_1)))/(2 "
     "p^2) with p the smallest probability, E x = 0 and x normalised; c3 = 91.2 or more, so that it "
@@ -116,8 +115,7 @@ def _in_root_n(
     verdict=Verdict.HIDDEN,
     how="All labels observed: deviations in both balls, labels all equal and independent.",
     refuted_by="Fully observed independent labels without a benefit.",
-    correct="Only for labels that are all equal; fully observed independent labels leave the "
-    "benefit intact.",
+    correct="Only for labels that are all equal; independent ones leave the benefit intact.",
     why="With all labels seen, V is of rank one only if the labels are all equal.",
     example="d = L = 2, all labels seen: y = (1, 1) always gives V = v (1, 1), both norms alike; "
     "independent signs give a V of rank two.",
@@ -146,16 +144,13 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
 @Statement(
     id="B25",
     where="Section 4, paragraph 11, sentence 2",
-    says="The proofs do not follow from existing techniques for matrix predictors or matrix "
-    "completion.",
+    says="The proofs do not follow from techniques for matrix predictors or matrix completion.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.LOOSE,
     how="Tropp's matrix Bernstein inequality beside Theorem 6: values and conditions.",
-    refuted_by="A size at which Theorem 6's value is the smaller one, or a condition that it "
-    "lacks.",
+    refuted_by="A size at which Theorem 6's value is smaller, or a condition that it lacks.",
     correct="Matrix Bernstein gives R_n <= radius (sqrt(2 max(sigma_1, P Sigma) log(d + L)/n) + R "
-    "log(d + L)/(3n)) for |x| <= R: the rate up to a logarithm, with no d >= L, no condition on n "
-    "and no E x = 0.",
+    "log(d + L)/(3n)) for |x| <= R: the rate up to a logarithm, with no other condition.",
     why="V is a sum of independent matrices x_i e_l^T, to which matrix Bernstein applies; it loses "
     "a logarithm and needs bounded x.",
     example="|x| = 1, isotropic, d = L: R_n <= radius (sqrt(2 log(2L)/(nL)) + log(2L)/(3n)).",
