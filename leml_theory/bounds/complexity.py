@@ -19,13 +19,7 @@ from scipy.optimize import minimize_scalar
 
 from argument_checks import nonnegative
 from leml_theory.bounds.bound import Bound, BoundLook
-from leml_theory.bounds.failures import (
-    FailedAssumption,
-    Failures,
-    bounded_features,
-    law_is,
-    unless,
-)
+from leml_theory.bounds.failures import FailedAssumption, Failures, bounded_features, law_is, unless
 from leml_theory.bounds.setting import BoundValue, Setting
 from leml_theory.rademacher import Estimate
 

@@ -9,13 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argument_checks import generator
-from leml_theory.bounds import (
-    BoundValue,
-    Setting,
-    best_bound,
-    complexity_bounds,
-    paper_points,
-)
+from leml_theory.bounds import BoundValue, Setting, best_bound, complexity_bounds, paper_points
 from leml_theory.diagnose.labels import KnownLabels
 from leml_theory.diagnose.points import Points
 from leml_theory.rademacher import Estimate, check_draws

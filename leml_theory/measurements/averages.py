@@ -14,14 +14,7 @@ from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate, rademacher_averages, spectral_norms
 from leml_theory.risk import cross_moments
 from leml_theory.worlds import feature_law, observation_of
-from simulations import (
-    AllOnes,
-    FeatureLaw,
-    Observation,
-    RandomSigns,
-    Sample,
-    Scenario,
-)
+from simulations import AllOnes, FeatureLaw, Observation, RandomSigns, Sample, Scenario
 
 Array = NDArray[np.float64]
 
