@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
@@ -55,58 +57,51 @@ def check_labels(
     X, n_labels = law.sample(positive_integer(draws, "draws"), source), labels.n_labels
     rows, columns = np.divmod(np.arange(draws * n_labels), n_labels)
     Y = labels.draw(X, rows, columns, source).reshape(draws, n_labels)
-    findings = _values(labels, Y) + _moments(labels, law, X, Y)
-    return settle(
-        type(labels).__name__, findings + _outcomes(labels, X, Y) + _kind(labels, X, Y), level
-    )
+    findings = [*_values(labels, Y), *_moments(labels, law, X, Y)]
+    findings += [*_outcomes(labels, X, Y), *_kind(labels, X, Y)]
+    return settle(type(labels).__name__, findings, level)
 
 
-def _values(labels: LabelModel, Y: Array) -> list[Finding]:
+def _values(labels: LabelModel, Y: Array) -> Iterator[Finding]:
     """Check the values that are drawn."""
     seen = set(np.unique(Y).tolist())
-    finite = plain("`draw`: finite", np.isfinite(Y).all(), "some labels are NaN or infinite")
-    if not labels.binary:
-        return [finite]
-    two = seen <= {0.0, 1.0} or seen <= {-1.0, 1.0}
-    return [finite, plain("`binary`", two, f"labels such as {sorted(seen)[:3]}")]
+    yield plain("`draw`: finite", np.isfinite(Y).all(), "some labels are NaN or infinite")
+    if labels.binary:
+        two = seen <= {0.0, 1.0} or seen <= {-1.0, 1.0}
+        yield plain("`binary`", two, f"labels such as {sorted(seen)[:3]}")
 
 
-def _moments(labels: LabelModel, law: FeatureLaw, X: Array, Y: Array) -> list[Finding]:
+def _moments(labels: LabelModel, law: FeatureLaw, X: Array, Y: Array) -> Iterator[Finding]:
     """Test E[y x] and E y^2 label by label."""
     M, squares = labels.cross_moments(law), labels.square_moments(law)
-    found = []
-    if M is not None:
-        found = [
-            mean_finding(f"`cross_moments` of label {label}", X * Y[:, [label]], M[:, label])
-            for label in range(Y.shape[1])
-        ]
+    for label, column in enumerate([] if M is None else M.T):
+        yield mean_finding(f"`cross_moments` of label {label}", X * Y[:, [label]], column)
     if squares is not None:
-        found.append(mean_finding("`square_moments`", np.square(Y), squares))
-    return found
+        yield mean_finding("`square_moments`", np.square(Y), squares)
 
 
-def _outcomes(labels: LabelModel, X: Array, Y: Array) -> list[Finding]:
+def _outcomes(labels: LabelModel, X: Array, Y: Array) -> Iterator[Finding]:
     """Test the probabilities of every value, given the drawn points and weighted by features."""
     outcomes = labels.outcomes(X)
     if outcomes is None:
-        return []
+        return
     total = sum(outcome.probabilities for outcome in outcomes)
-    found = [plain("`outcomes`: probabilities sum to one", np.allclose(total, 1.0), "they do not")]
+    yield plain("`outcomes`: probabilities sum to one", np.allclose(total, 1.0), "they do not")
     for value, chances in outcomes:
         surprise = (value == Y) - chances
-        found.append(mean_finding(f"`outcomes`: probability of {value:g}", surprise, 0.0))
         tilted = surprise * np.sign(X[:, :1])
-        found.append(mean_finding(f"`outcomes`: probability of {value:g} given x", tilted, 0.0))
-    return found
+        yield mean_finding(f"`outcomes`: probability of {value:g}", surprise, 0.0)
+        yield mean_finding(f"`outcomes`: probability of {value:g} given x", tilted, 0.0)
 
 
-def _kind(labels: LabelModel, X: Array, Y: Array) -> list[Finding]:
+def _kind(labels: LabelModel, X: Array, Y: Array) -> Iterator[Finding]:
     """Test that labels of a named kind have the mean which that kind gives them at every x."""
     Z = labels.coefficients
     if labels.kind == "other":
-        return []
+        return
     if labels.kind not in ("linear", "logistic") or Z is None:
-        return [plain("`kind`", False, f"{labels.kind!r} needs to be known and `coefficients`")]
+        yield plain("`kind`", False, f"{labels.kind!r} needs to be known and `coefficients`")
+        return
     means = X @ Z if labels.kind == "linear" else expit(X @ Z)
-    claim = f"`kind` {labels.kind}: mean given x"
-    return [mean_finding(claim, Y - means, 0.0), mean_finding(claim, (Y - means) * means, 0.0)]
+    for residuals in (Y - means, (Y - means) * means):
+        yield mean_finding(f"`kind` {labels.kind}: mean given x", residuals, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,68 +69,47 @@ def check_law(
     open_probability(level, "level")
     source = np.random.default_rng(0) if rng is None else rng
     subject = type(law).__name__
-    basics = _basics(law)
-    settle(subject, basics, level)
+    basics = settle(subject, list(_basics(law)), level)
     if positive_integer(draws, "draws") < _FEWEST_DRAWS:
         raise ValueError(f"`draws` must be at least {_FEWEST_DRAWS}, got {draws}.")
     X = law.sample(draws, source)
-    findings = basics + _consistency(law) + _moments(law, X) + _norms(law, X)
-    findings += _support(law, X) + _directions(law, X, source) + _kind(law, X, source)
-    return settle(subject, findings + _signed_sums(law, source), level)
+    findings = [*basics, *_consistency(law), *_moments(law, X), *_norms(law, X), *_support(law, X)]
+    findings += [*_directions(law, X, source), *_kind(law, X, source), *_signed_sums(law, source)]
+    return settle(subject, findings, level)
 
 
-def _basics(law: FeatureLaw) -> list[Finding]:
+def _basics(law: FeatureLaw) -> Iterator[Finding]:
     """Check shapes and that draws depend on the generator alone."""
     once, again = (law.sample(3, np.random.default_rng(1)) for _ in range(2))
     d, mean, S = law.n_features, law.mean_vector, law.second_moments
-    found = [
-        plain("`sample`: shape (n, d)", once.shape == (3, d), f"{once.shape} for n = 3, d = {d}"),
-        plain("`sample`: finite", np.isfinite(once).all(), "some values are NaN or infinite"),
-        plain(
-            "`sample`: randomness from `rng` alone",
-            np.array_equal(once, again),
-            "equal generators gave different points",
-        ),
-        plain("`kind`", law.kind in LAWS, f"{law.kind!r}, which is none of {', '.join(LAWS)}"),
-    ]
+    same = np.array_equal(once, again)
+    yield plain("`sample`: shape (n, d)", once.shape == (3, d), f"{once.shape} for n = 3, d = {d}")
+    yield plain("`sample`: finite", np.isfinite(once).all(), "some values are NaN or infinite")
+    yield plain("`sample`: randomness from `rng` alone", same, "equal `rng` gave different points")
+    yield plain("`kind`", law.kind in LAWS, f"{law.kind!r}, which is none of {', '.join(LAWS)}")
     if mean is not None:
-        found.append(plain("`mean_vector`: shape (d,)", mean.shape == (d,), f"{mean.shape}"))
+        yield plain("`mean_vector`: shape (d,)", mean.shape == (d,), f"{mean.shape}")
     if S is not None:
-        found.append(plain("`second_moments`: shape (d, d)", S.shape == (d, d), f"{S.shape}"))
-    return found
+        yield plain("`second_moments`: shape (d, d)", S.shape == (d, d), f"{S.shape}")
 
 
-def _consistency(law: FeatureLaw) -> list[Finding]:
+def _consistency(law: FeatureLaw) -> Iterator[Finding]:
     """Check that the claims of a law do not contradict each other."""
     moments, mean, S = law.moments, law.mean_vector, law.second_moments
-    found = []
     if S is not None:
         values = np.linalg.eigvalsh(S)
-        found += [
-            plain("`second_moments`: symmetric", np.allclose(S, S.T, rtol=ROUNDING), "it is not"),
-            plain(
-                "`second_moments`: no negative eigenvalue",
-                values[0] >= -ROUNDING * values[-1],
-                f"the smallest is {values[0]:.6g}",
-            ),
-            _equal("`moments.second_moment`", moments.second_moment, float(np.trace(S))),
-            _equal("`moments.top_eigenvalue`", moments.top_eigenvalue, float(values[-1])),
-        ]
+        holds, found = values[0] >= -ROUNDING * values[-1], f"the smallest is {values[0]:.6g}"
+        yield plain("`second_moments`: symmetric", np.allclose(S, S.T, rtol=ROUNDING), "it is not")
+        yield plain("`second_moments`: no negative eigenvalue", holds, found)
+        yield _equal("`moments.second_moment`", moments.second_moment, float(np.trace(S)))
+        yield _equal("`moments.top_eigenvalue`", moments.top_eigenvalue, float(values[-1]))
     if mean is not None:
         same = moments.centred == (not mean.any())
-        found.append(
-            plain("`moments.centred`", same, f"{moments.centred} with `mean_vector` {mean[:3]}")
-        )
+        yield plain("`moments.centred`", same, f"{moments.centred} with `mean_vector` {mean[:3]}")
     if moments.proxy is not None:
-        least = moments.top_eigenvalue * (1 - ROUNDING)
-        found.append(
-            plain(
-                "`moments.proxy`: at least the top eigenvalue",
-                moments.proxy >= least,
-                f"{moments.proxy:.6g} and {moments.top_eigenvalue:.6g}",
-            )
-        )
-    return found
+        holds = moments.proxy >= moments.top_eigenvalue * (1 - ROUNDING)
+        found = f"{moments.proxy:.6g} and {moments.top_eigenvalue:.6g}"
+        yield plain("`moments.proxy`: at least the top eigenvalue", holds, found)
 
 
 def _equal(claim: str, claimed: float, expected: float) -> Finding:
@@ -138,24 +118,21 @@ def _equal(claim: str, claimed: float, expected: float) -> Finding:
     return plain(claim, math.isclose(claimed, expected, rel_tol=ROUNDING), measured)
 
 
-def _moments(law: FeatureLaw, X: Array) -> list[Finding]:
+def _moments(law: FeatureLaw, X: Array) -> Iterator[Finding]:
     """Test mean and second moments against a sample."""
-    mean, S = law.mean_vector, law.second_moments
-    found = [] if mean is None else [mean_finding("mean, `mean_vector`", X, mean)]
+    mean, S, moments = law.mean_vector, law.second_moments, law.moments
+    if mean is not None:
+        yield mean_finding("mean, `mean_vector`", X, mean)
     if S is not None:
-        found.append(_matrix_finding("covariance, `second_moments`", X, S))
-    elif math.isfinite(law.moments.second_moment):
+        yield _matrix_finding("covariance, `second_moments`", X, S)
+    elif math.isfinite(moments.second_moment):
         squares = np.square(X).sum(axis=1)
-        found.append(mean_finding("`moments.second_moment`", squares, law.moments.second_moment))
+        yield mean_finding("`moments.second_moment`", squares, moments.second_moment)
         half = len(X) // 2
         top = np.linalg.eigh(X[:half].T @ X[:half])[1][:, -1]
         # No direction has more than the top eigenvalue; one from other draws has nearly that.
-        found.append(
-            upper_finding(
-                "`moments.top_eigenvalue`", np.square(X[half:] @ top), law.moments.top_eigenvalue
-            )
-        )
-    return found
+        along = np.square(X[half:] @ top)
+        yield upper_finding("`moments.top_eigenvalue`", along, moments.top_eigenvalue)
 
 
 def _matrix_finding(claim: str, X: Array, expected: Array) -> Finding:
@@ -171,42 +148,36 @@ def _matrix_finding(claim: str, X: Array, expected: Array) -> Finding:
     return normal_finding(claim, means, errors, expected, np.maximum.outer(share, share))
 
 
-def _norms(law: FeatureLaw, X: Array) -> list[Finding]:
+def _norms(law: FeatureLaw, X: Array) -> Iterator[Finding]:
     """Check that no point is longer than the radius."""
     longest = float(np.linalg.norm(X, axis=1).max())
     holds = longest <= law.moments.radius * (1 + ROUNDING)
     measured = f"a point of length {longest:.6g}, at most {law.moments.radius:.6g} claimed"
-    return [plain("norm, `moments.radius`", holds, measured)]
+    yield plain("norm, `moments.radius`", holds, measured)
 
 
-def _support(law: FeatureLaw, X: Array) -> list[Finding]:
+def _support(law: FeatureLaw, X: Array) -> Iterator[Finding]:
     """Check that every point is in the support, and test how often each value is met."""
     values = law.support
     if values is None:
-        return []
+        return
     shape = values.points.shape == (values.probabilities.size, law.n_features)
     if not shape or (values.probabilities < 0).any():
-        return [plain("`support`", False, "needs (k, d) points and k probabilities >= 0")]
+        yield plain("`support`", False, "needs (k, d) points and k probabilities >= 0")
+        return
     distances, nearest = KDTree(values.points).query(X)
     strange = int((distances > ROUNDING * (1 + np.abs(X).max())).sum())
     counts = np.bincount(nearest, minlength=values.probabilities.size)
     chances = np.clip(values.probabilities, 0.0, 1.0)
     tails = np.minimum(binom.cdf(counts, len(X), chances), binom.sf(counts - 1, len(X), chances))
     worst = int(np.argmin(tails))
-    frequency = f"{counts[worst] / len(X):.6g} measured, {chances[worst]:.6g} claimed"
-    return [
-        plain("`support`: all values of x", strange == 0, f"{strange} of {len(X)} points outside"),
-        Finding(
-            "`support`: probabilities",
-            f"{frequency} of value {worst}",
-            2 * tails[worst],
-            tails.size,
-        ),
-        *_support_moments(law, values),
-    ]
+    often = f"{counts[worst] / len(X):.6g} measured, {chances[worst]:.6g} claimed of value {worst}"
+    yield plain("`support`: all values of x", strange == 0, f"{strange} of {len(X)} points outside")
+    yield Finding("`support`: probabilities", often, 2 * tails[worst], tails.size)
+    yield from _support_moments(law, values)
 
 
-def _support_moments(law: FeatureLaw, values: Support) -> list[Finding]:
+def _support_moments(law: FeatureLaw, values: Support) -> Iterator[Finding]:
     """Check the moments of a law against those of its finite support, without any sampling."""
     weighted = values.points * values.probabilities[:, None]
     total, size = float(values.probabilities.sum()), float(np.square(values.points).max())
@@ -214,15 +185,12 @@ def _support_moments(law: FeatureLaw, values: Support) -> list[Finding]:
         "mean": (law.mean_vector, weighted.sum(axis=0)),
         "second moments": (law.second_moments, weighted.T @ values.points),
     }
-    return [plain("`support`: probabilities sum to one", abs(total - 1) < ROUNDING, f"{total}")] + [
-        plain(
-            f"`support`: its {name}",
-            np.allclose(claimed, found, rtol=0, atol=ROUNDING * size),
-            f"off by up to {np.abs(claimed - found).max():.3g}",
-        )
-        for name, (claimed, found) in pairs.items()
-        if claimed is not None
-    ]
+    yield plain("`support`: probabilities sum to one", abs(total - 1) < ROUNDING, f"{total}")
+    for name, (claimed, found) in pairs.items():
+        if claimed is not None:
+            same = np.allclose(claimed, found, rtol=0, atol=ROUNDING * size)
+            off = f"off by up to {np.abs(claimed - found).max():.3g}"
+            yield plain(f"`support`: its {name}", same, off)
 
 
 def _projections(X: Array, rng: np.random.Generator) -> dict[str, tuple[Array, Array]]:
@@ -237,70 +205,72 @@ def _projections(X: Array, rng: np.random.Generator) -> dict[str, tuple[Array, A
     return {name: (v, X[half:] @ v) for name, v in units.items()}
 
 
-def _directions(law: FeatureLaw, X: Array, rng: np.random.Generator) -> list[Finding]:
+def _directions(law: FeatureLaw, X: Array, rng: np.random.Generator) -> Iterator[Finding]:
     """Test the proxy and the symmetry along a few directions."""
-    found, proxy = [], law.moments.proxy
+    proxy = law.moments.proxy
     for name, (_, x) in _projections(X, rng).items():
         if proxy:
             for t in (0.3, 1.0, 2.0):
                 claim = f"`moments.proxy`, E cosh(<x, v>) for v = {t:g}/sqrt(proxy) times {name}"
                 values = np.cosh(t * x / math.sqrt(proxy))
-                found.append(upper_finding(claim, values, math.exp(t**2 / 2)))
+                yield upper_finding(claim, values, math.exp(t**2 / 2))
         scale = float(np.sqrt(np.mean(np.square(x))))
         if law.symmetric and scale > 0:
             odd = np.tanh(x / scale)
-            found.append(mean_finding(f"`symmetric`, E tanh(<x, v>) for v = {name}", odd, 0.0))
-    return found
+            yield mean_finding(f"`symmetric`, E tanh(<x, v>) for v = {name}", odd, 0.0)
 
 
-def _kind(law: FeatureLaw, X: Array, rng: np.random.Generator) -> list[Finding]:
+def _kind(law: FeatureLaw, X: Array, rng: np.random.Generator) -> Iterator[Finding]:
     """Test whether a law of a named kind is of that kind."""
     if law.kind == "rademacher":
-        return _rademacher(X)
-    if law.kind != "gaussian":
-        return []
+        yield from _rademacher(X)
+    if law.kind == "gaussian":
+        yield from _gaussian(law, X, rng)
+
+
+def _gaussian(law: FeatureLaw, X: Array, rng: np.random.Generator) -> Iterator[Finding]:
+    """Test whether x is Gaussian along a few directions, and its whitened length that of one."""
     S = law.second_moments
     if S is None or not law.moments.centred:
-        return [plain("`kind` gaussian", False, "needs `second_moments` and `moments.centred`")]
-    found = []
+        yield plain("`kind` gaussian", False, "needs `second_moments` and `moments.centred`")
+        return
     for name, (unit, x) in _projections(X, rng).items():
         if (scale := math.sqrt(max(float(unit @ S @ unit), 0.0))) > 0:
             p_value = float(kstest(x / scale, "norm").pvalue)
-            claim = f"`kind` gaussian along {name}"
-            found.append(Finding(claim, f"Kolmogorov-Smirnov p-value {p_value:.2g}", p_value, 1))
+            measured = f"Kolmogorov-Smirnov p-value {p_value:.2g}"
+            yield Finding(f"`kind` gaussian along {name}", measured, p_value, 1)
     values, vectors = np.linalg.eigh(S)
     kept = values > ROUNDING * values[-1]
     lengths = np.square(X @ vectors[:, kept] / np.sqrt(values[kept])).sum(axis=1)
     p_value = float(kstest(lengths, chi2(int(kept.sum())).cdf).pvalue)
     measured = f"Kolmogorov-Smirnov p-value {p_value:.2g} of the whitened lengths"
-    return [*found, Finding("`kind` gaussian jointly", measured, p_value, 1)]
+    yield Finding("`kind` gaussian jointly", measured, p_value, 1)
 
 
-def _rademacher(X: Array) -> list[Finding]:
+def _rademacher(X: Array) -> Iterator[Finding]:
     """Check that entries are signs over sqrt(d), and test that their products are fair signs."""
     signs = X * math.sqrt(X.shape[1])
     off = float(np.abs(np.abs(signs) - 1).max())
-    entries = plain("`kind` rademacher: entries +-1/sqrt(d)", off < ROUNDING, f"off by {off:.3g}")
-    if off >= ROUNDING:
-        return [entries]
-    running = np.asarray(np.cumprod(np.sign(signs), axis=1), dtype=np.float64)
-    return [entries, mean_finding("`kind` rademacher: independent signs", running, 0.0)]
+    yield plain("`kind` rademacher: entries +-1/sqrt(d)", off < ROUNDING, f"off by {off:.3g}")
+    if off < ROUNDING:
+        running = np.asarray(np.cumprod(np.sign(signs), axis=1), dtype=np.float64)
+        yield mean_finding("`kind` rademacher: independent signs", running, 0.0)
 
 
-def _signed_sums(law: FeatureLaw, rng: np.random.Generator) -> list[Finding]:
+def _signed_sums(law: FeatureLaw, rng: np.random.Generator) -> Iterator[Finding]:
     """Test the signed sums: no points give zero, and means and second moments are those of sums."""
     counts = np.tile(np.array(_COUNTS, dtype=np.int64), _SUMS)
     V = law.signed_sums(counts, rng)
     shape = (law.n_features, counts.size)
     if V.shape != shape:
-        return [plain("`signed_sums`: shape (d, L)", False, f"{V.shape}, expected {shape}")]
+        yield plain("`signed_sums`: shape (d, L)", False, f"{V.shape}, expected {shape}")
+        return
     nothing, *others = (V[:, begin :: len(_COUNTS)].T for begin in range(len(_COUNTS)))
-    found = [plain("`signed_sums`: zero without points", not nothing.any(), "not all are zero")]
+    yield plain("`signed_sums`: zero without points", not nothing.any(), "not all are zero")
     S = law.second_moments
     for count, sums in zip(_COUNTS[1:], others, strict=True):
-        found.append(mean_finding(f"`signed_sums` of {count}: mean zero", sums, 0.0))
+        yield mean_finding(f"`signed_sums` of {count}: mean zero", sums, 0.0)
         if S is not None:
-            claim = f"`signed_sums` of {count}: second moments"
-            found.append(_matrix_finding(claim, sums, count * S))
+            yield _matrix_finding(f"`signed_sums` of {count}: second moments", sums, count * S)
     products = (others[0] * others[1]).sum(axis=1)
-    return [*found, mean_finding("`signed_sums`: independent columns", products, 0.0)]
+    yield mean_finding("`signed_sums`: independent columns", products, 0.0)

@@ -23,7 +23,6 @@ from leml_theory.diagnose.models import (
     FrobeniusLearner,
     Learner,
     LinearModel,
-    RowLosses,
     TraceLearner,
     row_losses,
 )
@@ -139,9 +138,10 @@ def compare(
         penalty, at_end = _chosen_penalty(learner, *parts)
         model = learner.fit(train.X, train.labels, penalty)
         losses[learner.ball] = row_losses(model, test.X, test.labels)
-        trained = row_losses(model, train.X, train.labels).losses.mean()
-        facts[learner.ball] = _facts(model, losses[learner.ball], float(trained))
-        facts[learner.ball] = replace(facts[learner.ball], penalty=penalty, at_end=at_end)
+        trained, tested = row_losses(model, train.X, train.labels), losses[learner.ball]
+        risks = [float(one.losses.mean()) for one in (trained, tested)]
+        top_1 = float(tested.right.mean())
+        facts[learner.ball] = ModelFacts(penalty, at_end, model.norm, *risks, top_1)
     trace, frobenius = losses["trace"], losses["frobenius"]
     return Comparison(
         intercept=intercept,
@@ -171,18 +171,6 @@ def gap_bound(facts: FeatureFacts, ball: str, model: ModelFacts) -> BoundValue:
         f"needs a norm of at most {largest:.4g}", f"it is {model.norm:.4g}; rescale X"
     )
     return replace(bound, failures=(*bound.failures, why))
-
-
-def _facts(model: LinearModel, tested: RowLosses, train_risk: float) -> ModelFacts:
-    """Return the facts of a model but for its penalty."""
-    return ModelFacts(
-        penalty=math.nan,
-        at_end=False,
-        norm=model.norm,
-        train_risk=train_risk,
-        test_risk=float(tested.losses.mean()),
-        top_1=float(tested.right.mean()),
-    )
 
 
 def _chosen_penalty(learner: Learner, fitted: Rows, held_out: Rows) -> tuple[float, bool]:

@@ -44,19 +44,10 @@ __all__ = [
     "save_figure",
 ]
 
-_WHERE = {
-    "grid_quantities": "grids",
-    "plot_grid": "grids",
-    "plot_experiment": "pictures",
-    "plot_risk_against_labels": "pictures",
-    "plot_risk_against_n": "pictures",
-    "plot_series": "pictures",
-    "save_figure": "style",
-}
-
 
 def __getattr__(name: str) -> Any:
     """Import a picture when it is first asked for."""
-    if name not in _WHERE:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    room = {"save_figure": "style"}.get(name, "grids" if "grid" in name else "pictures")
+    return getattr(import_module(f"{__name__}.{room}"), name)

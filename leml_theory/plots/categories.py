@@ -17,7 +17,7 @@ from leml_theory.plots.curves import (
     treat_zeros,
 )
 from leml_theory.plots.panel import Panel, numbers, varies
-from leml_theory.plots.style import GREY, LOOKS
+from leml_theory.plots.style import GREY, LOOKS, write_beside
 from leml_theory.plots.ticks import label_logs, label_values
 from leml_theory.plots.validity import best_valid, drawn_bounds, short_reason
 from leml_theory.sweep.experiments.controls import REFUSALS
@@ -55,14 +55,11 @@ def draw_categories(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) ->
 def broken(name: str) -> str:
     """Return a name of several words in two lines, so that names beside each other do not meet."""
     name = LOOKS[name].name if name in LOOKS else name
-    middle = min(
-        (i for i, c in enumerate(name) if c in "- _"),
-        key=lambda i: abs(2 * i - len(name)),
-        default=0,
-    )
-    return (
-        f"{name[: middle + 1].rstrip()}\n{name[middle + 1 :]}" if len(name) > 9 and middle else name
-    )
+    ends = [i for i, letter in enumerate(name) if letter in "- _"]
+    middle = min(ends, key=lambda i: abs(2 * i - len(name)), default=0)
+    if len(name) <= 9 or not middle:
+        return name
+    return f"{name[: middle + 1].rstrip()}\n{name[middle + 1 :]}"
 
 
 def _worlds(rows: pd.DataFrame, names: list[str], axis: str) -> dict[str, float]:
@@ -93,16 +90,9 @@ def _draw_own(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw the bounds of the user's own as dashes where they are valid."""
     for name in drawn_bounds(rows, "always"):
         valid, bound = rows[is_valid(rows, name)], shown_bounds()[name]
-        ax.plot(
-            numbers(valid, "place"),
-            numbers(valid, name),
-            color=bound.look.colour,
-            marker="_",
-            markersize=15,
-            linestyle="none",
-            label=bound.label,
-            gid="bound",
-        )
+        style = {"marker": "_", "ms": 15, "ls": "none", "color": bound.look.colour}
+        x, y = numbers(valid, "place"), numbers(valid, name)
+        ax.plot(x, y, label=bound.label, gid="bound", **style)
 
 
 def _draw_refused(ax: Axes, rows: pd.DataFrame, names: list[str]) -> None:
@@ -119,15 +109,7 @@ def _draw_refused(ax: Axes, rows: pd.DataFrame, names: list[str]) -> None:
             continue
         x, y = names.index(series), float(control[bound].iloc[0])
         ax.plot([x], [y], color=GREY, marker="x", markersize=9, label=label, ls=":", gid="refused")
-        ax.annotate(
-            "refused",
-            (x, y),
-            xytext=(0, -14),
-            textcoords="offset points",
-            ha="center",
-            color="0.4",
-            fontsize=7.5,
-        )
+        write_beside(ax, "refused", (x, y), (0, -14), ha="center", color="0.4", fontsize=7.5)
 
 
 def draw_outlier(ax: Axes, rows: pd.DataFrame, panel: Panel, _z: float) -> None:
@@ -138,13 +120,8 @@ def draw_outlier(ax: Axes, rows: pd.DataFrame, panel: Panel, _z: float) -> None:
     ax.axhline(1, color=GREY, linestyle=":", label=_PROMISE)
     ax.plot(x, ratio, color=look.colour, marker=look.marker, linestyle="none", label=_OUTLIER)
     for place, level, often, error in zip(x, ratio, rows["value"], rows["stderr"], strict=True):
-        ax.annotate(
-            f"in {often:.2%} ± {ERRORS * error:.2%} of runs",
-            (place, level),
-            xytext=(7, 3),
-            textcoords="offset points",
-            fontsize=8,
-        )
+        text = f"in {often:.2%} ± {ERRORS * error:.2%} of runs"
+        write_beside(ax, text, (place, level), (7, 3), fontsize=8)
     ax.set(xlim=(x.min() / 2, x.max() * 25), ylim=(0.7, ratio.max() * 2))
     label_logs(ax, "y")
     label_values(ax, sorted(x))

@@ -24,7 +24,7 @@ from leml_theory.plots.hues import draw_heat, draw_hues
 from leml_theory.plots.maps import draw_map
 from leml_theory.plots.panel import Panel, setting
 from leml_theory.plots.strips import draw_ratio, draw_slopes
-from leml_theory.plots.style import PREDICTIONS, picture_style
+from leml_theory.plots.style import PREDICTIONS, picture_style, write_beside
 from leml_theory.plots.ticks import label_logs
 
 Entries = dict[str, Any]
@@ -168,18 +168,15 @@ def draw_picture(
     columns = min(picture.columns, len(filled), style.columns)
     with picture_style():
         figure = Figure(figsize=(style.width, style.width))
-        places = [
-            _draw_place(figure, panel, rows, columns, n_tests, style) for panel, rows in filled
-        ]
+        places = [_draw_place(figure, *one, columns, n_tests, style) for one in filled]
         if picture.shared_scales:
             _share_scales([place.main for place in places], filled[0][0].kind)
         if not legend:
             for place in places:
                 place.entries = {}
         shared = _take_shared(places) if picture.shared_legend and len(places) > 1 else {}
-        footer = (
-            f"{caption(figure.axes)} {picture.remark}".strip() if title and style.caption else ""
-        )
+        told = f"{caption(figure.axes)} {picture.remark}".strip()
+        footer = told if title and style.caption else ""
         _lay_out(figure, places, columns, (title, footer), shared, style)
         _scale(figure, style.final / style.width)
     return figure
@@ -256,15 +253,8 @@ def draw_panel(
         _turn_names(ax, width - _LEFT - _RIGHT)
     letters = int(_TITLE_LETTERS * width)
     ax.set_title(_balanced(panel.title, letters), loc="left", pad=15, fontweight="bold")
-    ax.annotate(
-        setting(rows, panel.axis),
-        (0, 1),
-        xycoords="axes fraction",
-        xytext=(0, 3),
-        textcoords="offset points",
-        color="0.35",
-        fontsize=8,
-    )
+    small = {"xycoords": "axes fraction", "color": "0.35", "fontsize": 8}
+    write_beside(ax, setting(rows, panel.axis), (0, 1), (0, 3), **small)
 
 
 def _turn_names(ax: Axes, width: float) -> None:
@@ -292,9 +282,8 @@ def add_legend(ax: Axes, width: float) -> None:
     """Put a legend on axes of the caller's: inside where there is room, else a short one below."""
     entries = _entries(ax)
     if width >= _ROOMY:
-        ax.legend(
-            entries.values(), [textwrap.fill(label, int(_LETTERS * width)) for label in entries]
-        )
+        texts = [textwrap.fill(label, int(_LETTERS * width)) for label in entries]
+        ax.legend(entries.values(), texts)
         return
     drawn = {label: handle for label, handle in entries.items() if not is_text(handle)}
     labels = [_shortened(label, int(0.8 * _LETTERS * width)) for label in drawn]
@@ -406,12 +395,8 @@ def _set_place(
     anchor = (_LEFT + _ALONE + 0.2, top) if beside else (left + 0.12, bottom - place.name_height)
     if place.entries:
         place.main.legend(
-            place.entries.values(),
-            place.wrapped,
-            loc="upper left",
+            place.entries.values(), place.wrapped, loc="upper left",
             bbox_to_anchor=(anchor[0] / width, anchor[1] / total),
             bbox_transform=place.main.figure.transFigure,
-            borderaxespad=0,
-            labelspacing=0.25,
-            handlelength=2.6,
-        )
+            borderaxespad=0, labelspacing=0.25, handlelength=2.6,
+        )  # fmt: skip

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from command_line import counted
 from leml_theory.bounds import BALLS, OFFSET, RISK_BOUNDS, shown_bounds, tabled_bounds
 from leml_theory.plots.panel import Panel, numbers
-from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS, PREDICTIONS, Look
+from leml_theory.plots.style import (
+    GREY,
+    GUIDE,
+    LOOKS,
+    MINUS,
+    PREDICTIONS,
+    Look,
+    write_beside,
+)
 from leml_theory.plots.ticks import label_logs, label_values, number
 from leml_theory.plots.titles import signed
 from leml_theory.plots.validity import above, best_of_family, drawn_bounds, short_reason
@@ -186,15 +194,10 @@ def _draw_bound(
     valid = is_valid(rows, name)
     if valid.any():
         shown = np.where(valid, value, np.nan)
-        ax.plot(
-            x,
-            shown,
-            color=ball.colour if ball else bound.look.colour,
-            linewidth=1.5,
-            label=f"{bound.label}, {ball.name}" if ball else bound.label,
-            gid="offset" if ball else "bound",
-            **{"linestyle": bound.look.line, **lone_mark(shown)},
-        )
+        colour = ball.colour if ball else bound.look.colour
+        style = {"linestyle": bound.look.line, **lone_mark(shown), "color": colour, "lw": 1.5}
+        label = f"{bound.label}, {ball.name}" if ball else bound.label
+        ax.plot(x, shown, label=label, gid="offset" if ball else "bound", **style)
     if not valid.all():
         reason = f"{bound.label}, not valid here: {short_reason(rows[~valid], name)}"
         hidden = np.where(valid, np.nan, value)
@@ -206,15 +209,10 @@ def _draw_risk_bounds(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     for name, bound in RISK_BOUNDS.items():
         smallest = rows["high_probability_name"].eq(name)
         if bound.drawn == "always" and smallest.any():
-            ax.plot(
-                rows[axis],
-                rows["high_probability"].where(smallest),
-                color=bound.look.colour,
-                linestyle=bound.look.line,
-                linewidth=1.5,
-                label=f"{bound.label}, with probability 1 {MINUS} δ",
-                gid="bound",
-            )
+            style = {"color": bound.look.colour, "linestyle": bound.look.line, "lw": 1.5}
+            label = f"{bound.label}, with probability 1 {MINUS} δ"
+            value = rows["high_probability"].where(smallest)
+            ax.plot(rows[axis], value, label=label, gid="bound", **style)
 
 
 def _note(rows: pd.DataFrame, axis: str, name: str) -> str:
@@ -261,30 +259,14 @@ def _draw_marks(ax: Axes, marks: list[tuple[float, str]]) -> None:
     for i, (place, name) in enumerate(marks):
         left = i + 1 < len(marks) and (i == 0 or marks[i + 1][0] * marks[i - 1][0] < place**2)
         ax.axvline(place, color="0.45", linewidth=0.7, zorder=1, gid=name)
-        ax.annotate(
-            name,
-            (place, 0.015),
-            xycoords=("data", "axes fraction"),
-            xytext=(-2 if left else 2, 0),
-            textcoords="offset points",
-            horizontalalignment="right" if left else "left",
-            color="0.35",
-            fontsize=7.5,
-        )
+        side = {"ha": "right" if left else "left", "xycoords": ("data", "axes fraction")}
+        points = (-2 if left else 2, 0)
+        write_beside(ax, name, (place, 0.015), points, color="0.35", fontsize=7.5, **side)
 
 
 def draw_violations(ax: Axes, rows: pd.DataFrame, axis: str, n_tests: int) -> None:
     """Ring every point that is above a valid bound by more than chance."""
     found = rows[above(rows, n_tests)]
     if not found.empty:
-        ax.plot(
-            found[axis],
-            found["value"],
-            linestyle="none",
-            marker="o",
-            markersize=13,
-            markerfacecolor="none",
-            markeredgecolor="red",
-            markeredgewidth=2,
-            label="ABOVE A VALID BOUND",
-        )
+        ring = {"ls": "none", "marker": "o", "ms": 13, "mfc": "none", "mec": "red", "mew": 2}
+        ax.plot(found[axis], found["value"], label="ABOVE A VALID BOUND", **ring)

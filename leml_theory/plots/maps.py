@@ -70,13 +70,8 @@ def _edges(places: Array) -> Array:
 
 def _draw_points(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
     """Write the measured advantage at every measured place."""
+    circle = {"boxstyle": "circle,pad=0.25", "facecolor": "white", "edgecolor": "black"}
+    style = {"ha": "center", "va": "center", "fontsize": 8, "bbox": circle}
     for _, place in advantages(rows, panel.against).iterrows():
-        ax.annotate(
-            f"{place['advantage']:.1f}",
-            (place["n"], place[panel.axis]),
-            ha="center",
-            va="center",
-            fontsize=8,
-            bbox={"boxstyle": "circle,pad=0.25", "facecolor": "white", "edgecolor": "black"},
-            gid="measured advantage",
-        )
+        text, where = f"{place['advantage']:.1f}", (place["n"], place[panel.axis])
+        ax.annotate(text, where, gid="measured advantage", **style)

@@ -19,13 +19,8 @@ def draw_ratio(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     ax.axhline(1, color="black", linewidth=0.8, gid="on its bound")
     for ball, look in LOOKS.items():
         points = rows[rows["ball"] == ball]
-        ax.plot(
-            points[axis],
-            points["value"] / best_valid(points) if len(points) else [],
-            **look.marks(0.8),
-            linestyle=look.line,
-            linewidth=0.9,
-        )
+        ratio = points["value"] / best_valid(points) if len(points) else []
+        ax.plot(points[axis], ratio, **look.marks(0.8), linestyle=look.line, linewidth=0.9)
     ax.set_yscale("log")
     ax.set_ylabel("measured ÷\nbest valid bound", fontsize=7.5)  # no longer than the strip is high
     low, high = ax.get_ylim()
@@ -44,13 +39,8 @@ def draw_slopes(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
             continue
         x, value, error = (numbers(points, name) for name in (axis, "value", "stderr"))
         slopes = local_slopes(x, value, error)
-        ax.errorbar(
-            np.sqrt(x[1:] * x[:-1]),
-            [slope.slope for slope in slopes],
-            yerr=[ERRORS * slope.stderr for slope in slopes],
-            **look.marks(0.8),
-            linestyle=look.line,
-            linewidth=0.9,
-            elinewidth=1,
-        )
+        middle, y = np.sqrt(x[1:] * x[:-1]), [slope.slope for slope in slopes]
+        bars = [ERRORS * slope.stderr for slope in slopes]
+        style = {**look.marks(0.8), "linestyle": look.line, "linewidth": 0.9, "elinewidth": 1}
+        ax.errorbar(middle, y, yerr=bars, **style)
     ax.set(ylim=(-1.65, 0.45), ylabel="local slope", yticks=(-1.5, -1, -0.5, 0))

@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib
 import seaborn
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leml_theory.bounds.bound import Line
@@ -89,6 +90,13 @@ def picture_style() -> Iterator[None]:
             interactive = matplotlib.is_interactive()
     # A notebook turns this on with its first figure; turned back, later figures would not be shown.
     matplotlib.interactive(interactive)
+
+
+def write_beside(
+    ax: Axes, text: str, place: tuple[float, float], points: tuple[float, float], **style: Any
+) -> None:
+    """Write a text so many points to the right of a place and above it."""
+    ax.annotate(text, place, xytext=points, textcoords="offset points", **style)
 
 
 def save_figure(figure: Figure, folder: str | Path, name: str) -> list[Path]:
