@@ -5,7 +5,6 @@ from __future__ import annotations
 from leml_theory.plots.compose import Picture
 from leml_theory.plots.panel import Guide, Panel, diagonal, regimes, slope_guide
 from leml_theory.plots.style import MINUS
-from leml_theory.sweep.experiments import EXPERIMENTS
 from leml_theory.sweep.experiments.phases import LABEL_MAP, SHARE_MAP
 
 AVERAGE = "rademacher average"
@@ -13,7 +12,6 @@ DEVIATION = "supremum deviation"
 
 
 _X1 = Picture(
-    EXPERIMENTS["X1"].title,
     (
         Panel("X1", ("n",), "n", "Averages against n", AVERAGE),
         Panel("X1", ("L",), "L", "Averages against L", AVERAGE),
@@ -23,12 +21,8 @@ _X1 = Picture(
 )
 
 _X2 = Picture(
-    EXPERIMENTS["X2"].title,
     (
-        Panel(
-            "X2", ("few points", "n"), "n", "Against n",
-            AVERAGE, fit_from=1024,
-        ),
+        Panel("X2", ("few points", "n"), "n", "Against n", AVERAGE, fit_from=1024),
         Panel("X2", ("L = d, gaussian",), "L", "Against L = d", AVERAGE),
         Panel("X2", ("L = d, rademacher",), "L", "Against L = d", AVERAGE),
     ),
@@ -37,7 +31,6 @@ _X2 = Picture(
 )  # fmt: skip
 
 _X3 = Picture(
-    EXPERIMENTS["X3"].title,
     (
         Panel(
             "X3", ("L", "L >> d"), "L", "Averages against L, d fixed", AVERAGE,
@@ -66,7 +59,6 @@ _X3 = Picture(
 )  # fmt: skip
 
 _X4 = Picture(
-    EXPERIMENTS["X4"].title,
     (
         Panel("X4", ("one heavy label",), "P", "One heavy label", AVERAGE),
         Panel("X4", ("Zipf",), "P", "Zipf laws", AVERAGE),
@@ -82,34 +74,21 @@ _X4 = Picture(
 )  # fmt: skip
 
 _X5 = Picture(
-    EXPERIMENTS["X5"].title,
     (
-        Panel(
-            "X5", ("n",), "n", "Worst planted signal, against n", strip="ratio",
-        ),
-        Panel(
-            "X5", ("L = d",), "L", "Worst planted signal, L = d", strip="ratio",
-        ),
-        Panel(
-            "X5", ("gap",), "series", "Gap of Claim 8 (linear loss)", AVERAGE, kind="categories",
-        ),
+        Panel("X5", ("n",), "n", "Worst planted signal, against n", strip="ratio"),
+        Panel("X5", ("L = d",), "L", "Worst planted signal, L = d", strip="ratio"),
+        Panel("X5", ("gap",), "series", "Gap of Claim 8 (linear loss)", AVERAGE, kind="categories"),
     ),
     {("X5", "n"): "", ("X5", "L = d"): "L = d: "},
     columns=3,
 )  # fmt: skip
 
 _X6 = Picture(
-    EXPERIMENTS["X6"].title,
-    (
-        Panel(
-            "X6", ("L = d",), "L", "Worst planted signal, radius √L", strip="ratio",
-        ),
-    ),
+    (Panel("X6", ("L = d",), "L", "Worst planted signal, radius √L", strip="ratio"),),
     {("X6", "L = d"): ""},
 )  # fmt: skip
 
 _X7 = Picture(
-    EXPERIMENTS["X7"].title,
     (
         Panel("X7", ("all-ones",), "s", "All labels equal", DEVIATION),
         Panel("X7", ("independent",), "s", "Independent labels", DEVIATION),
@@ -119,13 +98,7 @@ _X7 = Picture(
 )
 
 _X8 = Picture(
-    EXPERIMENTS["X8"].title,
-    (
-        Panel(
-            "X8", ("fixed signal",), "n", "Excess against n",
-            strip="slopes", fitted=False,
-        ),
-    ),
+    (Panel("X8", ("fixed signal",), "n", "Excess against n", strip="slopes", fitted=False),),
     {("X8", "fixed signal"): ""},
     "Faster than the bound is consistent with the theorem, which is an inequality.",
 )  # fmt: skip
@@ -143,7 +116,6 @@ _SERIES_9 = {
 }
 
 _X9 = Picture(
-    EXPERIMENTS["X9"].title,
     tuple(
         Panel("X9", (series,), "n", title, marks=regimes, strip="slopes", fitted=False)
         for series, title in _SERIES_9.items()
@@ -154,7 +126,6 @@ _X9 = Picture(
 )
 
 _X10 = Picture(
-    EXPERIMENTS["X10"].title,
     tuple(
         Panel(
             "X10", (f"L = {2**k}",), "n", f"L = {2**k}", marks=regimes, strip="slopes",
@@ -171,7 +142,6 @@ _X10 = Picture(
 )  # fmt: skip
 
 _X11 = Picture(
-    EXPERIMENTS["X11"].title,
     (
         Panel(
             "X11", ("heavy tails", "non-centred", "n < L", "raw N(0, I)"), "series",
@@ -185,7 +155,6 @@ _X11 = Picture(
 )  # fmt: skip
 
 _X14 = Picture(
-    EXPERIMENTS["X14"].title,
     (
         Panel("X14", ("averages",), "observed", "Averages, points count k/s times", AVERAGE),
         Panel(
@@ -205,7 +174,6 @@ _RIVALS = {
     "separate": "separate least squares",
 }
 _X12 = Picture(
-    EXPERIMENTS["X12"].title,
     tuple(
         Panel(
             "X12", (series,), axis, f"Trace ball against {name}",
@@ -221,7 +189,6 @@ _X12 = Picture(
 )  # fmt: skip
 
 _X13 = Picture(
-    EXPERIMENTS["X13"].title,
     (
         Panel("X13", (LABEL_MAP,), "predicted", "One label per point", fitted=False),
         Panel("X13", (SHARE_MAP,), "predicted", "Several labels per point", fitted=False),
@@ -248,7 +215,6 @@ _GAUSSIAN = ("theorem_3", "chevet", "paper_route")
 def _headline(topic: str, axis: str, risk: str, averages: tuple[str, ...]) -> Picture:
     """Return excess risks of X5 and averages of X2 along one axis, beside the bounds."""
     return Picture(
-        topic,
         (
             Panel(
                 "X5", (risk,), axis, "Excess risk, worst planted signal",
@@ -261,6 +227,7 @@ def _headline(topic: str, axis: str, risk: str, averages: tuple[str, ...]) -> Pi
             ),
         ),
         {("X5", risk): "excess: ", ("X2", averages[-1]): "averages: "},
+        topic=topic,
     )  # fmt: skip
 
 

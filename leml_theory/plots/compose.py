@@ -79,8 +79,6 @@ class Picture:
 
     Parameters
     ----------
-    topic : str
-        What is shown, claiming nothing; `titles` adds what the run says.
     panels : tuple of Panel
         In reading order.
     told : dict of (str, str) to str
@@ -93,15 +91,18 @@ class Picture:
         Whether entries that all panels have stand once, under the title.
     shared_scales : bool
         Whether all panels have the same limits, so that they can be compared by eye.
+    topic : str
+        What is shown, claiming nothing; `titles` adds what the run says. By default the title of
+        the experiment.
     """
 
-    topic: str
     panels: tuple[Panel, ...]
     told: dict[tuple[str, str], str] = field(default_factory=dict)
     remark: str = ""
     columns: int = 2
     shared_legend: bool = False
     shared_scales: bool = False
+    topic: str = ""
 
     @classmethod
     def of(
@@ -111,7 +112,8 @@ class Picture:
         left_out = len(panels) - _MOST_PANELS
         remark = f"{left_out} more panels are left out: {advice}." if left_out > 0 else ""
         columns = 2 if beside == 4 else min(beside, 3)
-        return cls(topic, tuple(panels[:_MOST_PANELS]), remark=remark, columns=columns, **more)
+        more |= {"topic": topic, "remark": remark, "columns": columns}
+        return cls(tuple(panels[:_MOST_PANELS]), **more)
 
 
 @dataclass(slots=True)

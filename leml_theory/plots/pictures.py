@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -177,7 +179,8 @@ def draw(
     size = STYLES[one_of(style, "style", STYLES)]
     n_tests = max(1, comparisons(frame))
     ids = dict.fromkeys(panel.experiment for panel in picture.panels)
-    text = derived_title(picture.topic, *judged(frame, ids), picture.told)
+    topic = picture.topic or EXPERIMENTS[next(iter(ids))].title
+    text = derived_title(topic, *judged(frame, ids), picture.told)
     if above(frame[frame["experiment"].isin(ids)], n_tests).any():
         text = f"A VALID BOUND IS EXCEEDED: {text}"
     shown = text if title and size.title else ""
@@ -192,18 +195,12 @@ def _picture(frame: pd.DataFrame, experiment: str) -> Picture:
 def _default(frame: pd.DataFrame, experiment: str) -> Picture:
     """Return a picture with a panel for every series and quantity of an experiment."""
     rows = frame[frame["experiment"] == experiment]
-    panels = [
-        Panel(
-            experiment,
-            (str(series),),
-            _axis(part),
-            str(series),
-            str(quantity),
-            marks=regimes if quantity == "excess risk" else lambda _: {},
-        )
-        for quantity in dict.fromkeys((*_QUANTITIES, *rows["quantity"]))
-        for series, part in rows[rows["quantity"] == quantity].groupby("series", sort=False)
-    ]
+    panels = []
+    for quantity in dict.fromkeys((*_QUANTITIES, *rows["quantity"])):
+        marks: dict[str, Any] = {"marks": regimes} if quantity == "excess risk" else {}
+        for name, part in rows[rows["quantity"] == quantity].groupby("series", sort=False):
+            series = str(name)
+            panels.append(Panel(experiment, (series,), _axis(part), series, quantity, **marks))
     known = EXPERIMENTS.get(experiment)
     topic = known.title if known else f"Your {experiment} beside the bounds"
     return Picture.of(topic, panels, len(panels), "draw them by `plot_series`")

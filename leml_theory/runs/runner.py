@@ -20,7 +20,7 @@ from leml_solver import limit_threads
 from leml_theory.runs.cells import Cell
 from leml_theory.runs.cluster import ClusterError, connected, memory_limit
 from leml_theory.runs.progress import progress_shown
-from leml_theory.runs.provenance import Source, source_of
+from leml_theory.runs.provenance import Code, Source, source_of
 from leml_theory.runs.store import (
     ELSEWHERE,
     Manifest,
@@ -110,23 +110,20 @@ def execute(
     jobs = positive_integer(jobs, "jobs")
     grid = {cell.key: cell for cell in cells}
     _check_grid(grid, store)
-    here = source_of(measure)
+    work = _Work(measure, source_of(measure))
     with store.lock():
-        if recompute:
-            store.forget_other_code(here.code)
-        pending = _pending(grid, store, in_order)
-        store.check_code(here.code)
+        left = _left(grid, store, work.client.code, recompute)
+        order = list(left) if in_order else sorted(left)  # by key: long and short ones well mixed
+        queue = _Queue(deque(left[key] for key in order), 1 if in_order else _BATCH_CELLS)
         with (
             _stop_explained(store),
-            progress_shown(len(grid), len(pending), progress) as advance,
-            one_thread_libraries(),
-            _workers(min(jobs, len(pending)), cluster if pending else None) as workers,
+            progress_shown(len(grid), len(left), progress) as advance,
+            _workers(min(jobs, len(left)), cluster if left else None) as workers,
         ):
-            queue = _Queue(deque(pending), 1 if in_order else _BATCH_CELLS)
-            failures = _measure_all(queue, store, workers, _Work(measure, here), advance)
+            failures = _measure_all(queue, store, workers, work, advance)
     if failures:
         raise RunError(_failure_text(failures, len(grid)), tuple(failures))
-    return len(pending)
+    return len(left)
 
 
 def _check_grid(grid: Mapping[str, Cell], store: Store) -> None:
@@ -138,15 +135,18 @@ def _check_grid(grid: Mapping[str, Cell], store: Store) -> None:
         )
 
 
-def _pending(grid: Mapping[str, Cell], store: Store, in_order: bool) -> list[Cell]:
-    """Return the cells to measure, in order or by their keys: long and short ones well mixed."""
+def _left(grid: Mapping[str, Cell], store: Store, code: Code, recompute: bool) -> dict[str, Cell]:
+    """Return the cells that this code has not measured yet; other code's results are refused."""
+    if recompute:
+        store.forget_other_code(code)
     done = store.load().keys()
     if strange := sorted(done - grid.keys()):
         raise StoreError(
             f"`{store.folder}` holds {len(strange)} results of another grid (cell {strange[0]}). "
             f"{ELSEWHERE}."
         )
-    return [grid[key] for key in (grid if in_order else sorted(grid)) if key not in done]
+    store.check_code(code)
+    return {key: cell for key, cell in grid.items() if key not in done}
 
 
 @contextlib.contextmanager
@@ -185,14 +185,11 @@ def _failure_text(failures: Sequence[Failure], total: int) -> str:
 @contextlib.contextmanager
 def _workers(jobs: int, cluster: str | None) -> Iterator[Workers]:
     """Return this process, a pool of processes, or a cluster; all are left at the end."""
-    if cluster is not None:
-        with connected(cluster) as remote:
-            yield remote
-    elif jobs > 1:
-        with Pool(jobs) as pool:
-            yield pool
-    else:
-        yield Here()
+    with one_thread_libraries(), contextlib.ExitStack() as stack:
+        if cluster is not None:
+            yield stack.enter_context(connected(cluster))
+        else:
+            yield stack.enter_context(Pool(jobs)) if jobs > 1 else Here()
 
 
 def _measure_all(

@@ -258,7 +258,7 @@ def bent(frame, column, power):
 
 
 def test_titles_say_when_a_run_does_not_bear_the_finding_out(frame):
-    topic = PICTURES["X1"].topic
+    topic = EXPERIMENTS["X1"].title
     good = title(plot_experiment(frame, "X1"))
     assert good.startswith(f"{topic} Trace and Frobenius fall as 1/√n;")
     bad = title(plot_experiment(bent(frame, "n", -0.1), "X1"))
