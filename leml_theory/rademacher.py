@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from argument_checks import finite_array, generator, one_of, positive, positive_integer
 from argument_checks.wrong_types import errors_name_arguments
 from leml_solver.problem import Problem
+from leml_theory.arrays import Array, Index
 from simulations.features import FeatureLaw
 from simulations.observation import Observation
 from simulations.scenario import Sample
@@ -37,7 +38,6 @@ __all__ = [
     "spectral_norms",
 ]
 
-Array = NDArray[np.float64]
 
 BALLS = ("trace", "frobenius")
 
@@ -214,9 +214,6 @@ def norm_averages(stacks: Iterator[Array], n: int) -> dict[str, Estimate]:
         "trace": Estimate.of(np.concatenate(spectral) / n),
         "frobenius": Estimate.of(np.concatenate(frobenius) / n),
     }
-
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from argument_checks import positive_integer
 from leml_solver.algorithms import CPLST, Compression, compress, cplst, low_rank_least_squares
-
-Array = NDArray[np.float64]
+from leml_theory.arrays import Array
 
 _ILL_CONDITIONED = 1e7  # beyond it Z has lost half of its digits
 _EPS = float(np.finfo(float).eps)

@@ -20,10 +20,10 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from argument_checks import nonnegative
 from leml_solver import LOSSES, Ball, Labels, Problem, minimise
+from leml_theory.arrays import Array
 from leml_theory.bounds.bound import Bound
 from leml_theory.bounds.complexity import monte_carlo, tabled_bounds
 from leml_theory.bounds.failures import radius_fixed, unless
@@ -31,8 +31,6 @@ from leml_theory.bounds.setting import BoundValue, RiskSetting
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import cross_moments, minimum_risk
 from simulations.scenario import Sample, Scenario
-
-Array = NDArray[np.float64]
 
 # Eigenvalues, relative to the largest, that are zero but for rounding.
 _ROUNDING = 1e-12

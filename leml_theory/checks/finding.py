@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
-Array = NDArray[np.float64]
+from leml_theory.arrays import Array
 
 # Largest share of one draw in a sum of squares at which a mean is still taken for normal.
 _LARGEST_SHARE = 0.02

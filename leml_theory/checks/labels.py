@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from argument_checks import open_probability, positive_integer
+from leml_theory.arrays import Array
 from leml_theory.checks.finding import Finding, mean_finding, plain, settle
 from simulations.features import FeatureLaw
 from simulations.labels import LabelModel
-
-Array = NDArray[np.float64]
 
 
 def check_labels(

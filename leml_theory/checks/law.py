@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from scipy.stats import binom, chi2, kstest
 
 from argument_checks import open_probability, positive_integer
+from leml_theory.arrays import Array
 from leml_theory.bounds.setting import LAWS
 from leml_theory.checks.finding import (
     ROUNDING,
@@ -22,8 +22,6 @@ from leml_theory.checks.finding import (
     upper_finding,
 )
 from simulations.features import FeatureLaw, Support
-
-Array = NDArray[np.float64]
 
 # Points that show each label in the signed sums, and how many sums are drawn.
 _COUNTS, _SUMS = (0, 1, 12), 20_000

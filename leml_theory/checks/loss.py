@@ -6,12 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver.losses import Loss
+from leml_theory.arrays import Array
 from leml_theory.checks.finding import ROUNDING, Finding, plain, settle
-
-Array = NDArray[np.float64]
 
 # Bounds on predictions and labels at which the constants of the bounds are measured.
 _BOUNDS = ((0.4, 1.0), (1.0, 1.0), (2.5, 1.0), (2.5, 2.0), (30.0, 2.0))

@@ -6,16 +6,14 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from argument_checks import generator
+from leml_theory.arrays import Array
 from leml_theory.bounds import BoundValue, Setting, best_bound, complexity_bounds, paper_points
 from leml_theory.diagnose.labels import KnownLabels
 from leml_theory.diagnose.points import Points
 from leml_theory.rademacher import Estimate, check_draws
 from simulations.features import Moments
-
-Array = NDArray[np.float64]
 
 # A mean as far from 0 as this has a chance of 1e-6 under a centred law.
 _LEVEL = math.log(1e6)

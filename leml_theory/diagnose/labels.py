@@ -7,16 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from argument_checks import generator, probability
 from leml_solver.labels import Labels
 from leml_solver.metrics import TrueLabels
+from leml_theory.arrays import Array, Index
 from simulations.observation import LabelNumbers, UniformLabels
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver import AlternatingOptions, FactorResult, fit_factors
 from leml_solver.algorithms import Compression
@@ -15,9 +14,8 @@ from leml_solver.baselines.binary_relevance import BinaryRelevanceClassifier
 from leml_solver.baselines.regression import Centred
 from leml_solver.losses import Squared
 from leml_solver.metrics import row_blocks
+from leml_theory.arrays import Array
 from leml_theory.diagnose.labels import KnownLabels
-
-Array = NDArray[np.float64]
 
 # Factors this wide lose nothing that counts; with missing labels their cost is that of the entries.
 _MAX_RANK = {"full": 256, "missing": 64}

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, svds
 
 from argument_checks import moderate_array
 from leml_solver.baselines.regression import column_means, with_full_columns_centred
+from leml_theory.arrays import Array
 from leml_theory.rademacher import spectral_norms
-
-Array = NDArray[np.float64]
 
 # Up to this side eigenvalues of a dense matrix are cheaper than a Lanczos iteration.
 _DENSE_SIDE = 1024

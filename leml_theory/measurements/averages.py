@@ -6,17 +6,15 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from leml_theory import predictions as sharp
+from leml_theory.arrays import Array
 from leml_theory.bounds import BALLS
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate, rademacher_averages, spectral_norms
 from leml_theory.risk import cross_moments
 from leml_theory.worlds import feature_law, observation_of
 from simulations import AllOnes, FeatureLaw, Observation, RandomSigns, Sample, Scenario
-
-Array = NDArray[np.float64]
 
 # Label counts over which a prediction is averaged; it varies little from one to the next.
 _COUNT_DRAWS = 32

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver import AlternatingOptions, FactorResult, Problem, TraceBall, fit_problem
-
-Array = NDArray[np.float64]
+from leml_theory.arrays import Array
 
 # Far below the variation between trials; the certificate, computed at the returned point, covers
 # what remains.

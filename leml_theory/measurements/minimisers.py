@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver import LOSSES, Ball, FrobeniusBall, Problem, TraceBall, minimise
+from leml_theory.arrays import Array
 from leml_theory.bounds import BALLS, RiskSetting, Setting, minimax_excess, offset_supremum
 from leml_theory.measurements.exceedances import exceedances
 from leml_theory.measurements.factored import leml_at_radius
@@ -19,8 +19,6 @@ from leml_theory.rademacher import Estimate
 from leml_theory.risk import cross_moments, minimum_risk, population_risk
 from leml_theory.worlds import feature_law, label_model, observation_of
 from simulations import FeatureLaw, LabelModel, LinearLabels, Sample, Scenario
-
-Array = NDArray[np.float64]
 
 # Ten times tighter than the solver's default: the gap is then far below the standard errors.
 _RELATIVE_GAP = 1e-7

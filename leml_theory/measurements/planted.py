@@ -6,19 +6,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from leml_solver import LOSSES
 from leml_theory import predictions as sharp
+from leml_theory.arrays import Array
 from leml_theory.bounds import BALLS, RiskSetting, Setting
 from leml_theory.measurements.exceedances import exceedances
 from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate
 from leml_theory.worlds import observation_of
 from simulations import Observation, Planted, RademacherVectors, RareOutlier, UniformLabels
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from command_line import counted
+from leml_theory.arrays import Array
 from leml_theory.bounds import BALLS, OFFSET, RISK_BOUNDS, shown_bounds, tabled_bounds
 from leml_theory.plots.panel import Panel, numbers
 from leml_theory.plots.style import (
@@ -27,8 +28,6 @@ from leml_theory.plots.titles import signed
 from leml_theory.plots.validity import above, best_of_family, drawn_bounds, short_reason
 from leml_theory.sweep.frame import is_valid
 from leml_theory.sweep.rates import curve_slope, log_log_slope
-
-Array = NDArray[np.float64]
 
 _GUIDE_LINES = ((0, (1, 1, 5, 1)), (0, (1, 1.5)))
 ERRORS = 2.0  # error bars are this many standard errors

@@ -6,14 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
+from leml_theory.arrays import Array
 from leml_theory.bounds.bound import Line
 from leml_theory.plots.panel import Panel
 from leml_theory.plots.ticks import label_values
 from leml_theory.sweep.experiments.phases import advantages
-
-Array = NDArray[np.float64]
 
 # advantage -> line of its contour and its name; told apart in greyscale too
 _CONTOURS: dict[int, tuple[Line, float, str]] = {

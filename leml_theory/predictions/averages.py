@@ -15,14 +15,12 @@ import math
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaln, ndtr
 from scipy.stats import binom, chi2
 
 from argument_checks import finite_array, nonnegative, positive, positive_integer
-
-Array = NDArray[np.float64]
+from leml_theory.arrays import Array
 
 # Mean and variance of the Tracy-Widom law of order one, the limit of the top eigenvalue.
 TRACY_WIDOM_MEAN = -1.2065335745820

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from argument_checks import generator, positive, positive_integer
 from leml_solver import FrobeniusBall, TraceBall, limit_threads
+from leml_theory.arrays import Array
 from leml_theory.predictions.fitted import Auxiliary, InBall, Solution, TracePenalty, solve
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import second_moments
 from leml_theory.worlds import observation_of
 from simulations import IsotropicGaussian, LinearLabels, Scenario, low_rank_coefficients
 
-Array = NDArray[np.float64]
 World = Callable[[np.random.Generator], Scenario]
 
 _BALLS: dict[str, type[TraceBall] | type[FrobeniusBall]] = {

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver import Ball, TraceBall
+from leml_theory.arrays import Array
 from leml_theory.predictions.averages import chi_mean
-
-Array = NDArray[np.float64]
 
 # Certified gap over n times the error: the excess is off by less than twice the root of it.
 _RELATIVE_GAP = 1e-5

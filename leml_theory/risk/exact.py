@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver import Ball
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES, Linear, Logistic, Loss, Squared
 from leml_solver.problem import Problem
+from leml_theory.arrays import Array
 from leml_theory.risk.population import (
     cross_moments,
     gaussian_curvature,
@@ -25,8 +25,6 @@ from leml_theory.risk.population import (
 )
 from simulations.labels import LabelModel, prediction_scales
 from simulations.scenario import Scenario
-
-Array = NDArray[np.float64]
 
 # Values of (x, l, y) enumerated at most: 14 dimensions and 256 labels of two values.
 _MOST_VALUES = 1 << 23

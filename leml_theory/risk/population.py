@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from leml_solver.losses import Loss
+from leml_theory.arrays import Array
 from simulations.features import FeatureLaw
 from simulations.labels import prediction_scales
 from simulations.scenario import Scenario
-
-Array = NDArray[np.float64]
 
 # Ends of panels that halve towards 0. The smallest, 12/2^16, resolves exp(-tau g) up to tau = 1e4;
 # 12 standard deviations leave out 1e-32.

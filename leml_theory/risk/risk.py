@@ -16,11 +16,10 @@ from argument_checks import finite_array, generator, positive
 from leml_solver import Ball, Labels, Problem, minimise
 from leml_solver.losses import Loss
 from leml_solver.result import SolverResult
+from leml_theory.arrays import Array
 from leml_theory.rademacher import Estimate, check_draws
 from leml_theory.risk.exact import Bracket, exact_risk
 from simulations.scenario import Scenario
-
-Array = NDArray[np.float64]
 
 # Samples whose least empirical risks are averaged: enough for a standard error.
 _BATCHES = 10

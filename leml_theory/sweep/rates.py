@@ -8,13 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import binom, norm
 from scipy.stats import t as student
 
 from argument_checks import finite_array, nonnegative, open_probability, positive_integer
-
-Array = NDArray[np.float64]
+from leml_theory.arrays import Array
 
 # Family-wise probability of crying wolf over one run.
 LEVEL = 1e-6

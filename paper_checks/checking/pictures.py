@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from leml_solver import LOSSES
+from leml_theory.arrays import Array
 from paper_checks.statements.section_3_convergence import TWO_MINIMA, orthogonal_minimum
 from paper_checks.statements.table_1 import printed_logistic
 from paper_checks.worlds.factored import alternation, factored_objective
@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # matplotlib takes half a second to import
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 RIGHT, WRONG, THIRD = "#1b4f8f", "#c23b22", "#2f8f5b"
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver import LOSSES
 from leml_solver.algorithms import CGOptions, conjugate_gradient
+from leml_theory.arrays import Array
 from paper_checks.checking import Effort, Findings, Kind, Statement
 from paper_checks.checking.fact import CONTROL, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, factor_world, vec
-
-Array = NDArray[np.float64]
 
 
 @Statement(

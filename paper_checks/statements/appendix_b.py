@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver import LOSSES, FrobeniusBall, Problem, TraceBall
+from leml_theory.arrays import Array
 from leml_theory.bounds import (
     BoundValue,
     RiskSetting,
@@ -42,8 +42,6 @@ from simulations import (
     WeightedLabels,
     zipf,
 )
-
-Array = NDArray[np.float64]
 
 LINEAR = LOSSES["linear"]
 

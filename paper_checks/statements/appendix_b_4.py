@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import gamma
 
+from leml_theory.arrays import Array
 from leml_theory.bounds import complexity as bounds
 from leml_theory.rademacher import spectral_norms
 from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.worlds.small import enumerated, signed_sums
 from simulations import RademacherVectors, UniformLabels
-
-Array = NDArray[np.float64]
 
 
 def column_scale(proxy: float, share: float, n: int) -> float:

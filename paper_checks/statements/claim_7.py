@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from leml_solver import LOSSES, FrobeniusBall, TraceBall, minimise
 from leml_theory import predictions as sharp
+from leml_theory.arrays import Array
 from leml_theory.rademacher import rademacher_averages
 from leml_theory.risk import minimum_risk, population_risk
 from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
@@ -18,8 +18,6 @@ from paper_checks.printed import QUOTED
 from paper_checks.worlds.exact_tails import squared_norm_chance
 from paper_checks.worlds.small import signed_sums
 from simulations import AllOnes, RademacherVectors, RankOne, Scenario, UniformLabels
-
-Array = NDArray[np.float64]
 
 LINEAR = LOSSES["linear"]
 CLAIMED_CHANCE = QUOTED["chance"].numbers[0]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from leml_solver import LOSSES, FrobeniusBall, TraceBall
+from leml_theory.arrays import Array
 from leml_theory.bounds import (
     BoundValue,
     RiskSetting,
@@ -31,8 +32,6 @@ from paper_checks.statements.theorem_4 import required_proxy
 from paper_checks.worlds.exact_tails import sign_sum_mean, squared_norm_chance
 from paper_checks.worlds.small import enumerated
 from simulations import AllOnes, RademacherVectors, RareOutlier, Scenario, UniformLabels
-
-Array = NDArray[np.float64]
 
 LINEAR = LOSSES["linear"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver.algorithms import CPLST, Compression, compress, cplst, low_rank_least_squares
+from leml_theory.arrays import Array
 from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.cplst import cplst_objective, cplst_report, least_squared_error, squared_error
@@ -17,8 +17,6 @@ from paper_checks.worlds.instances import (
     shaped,
     tied,
 )
-
-Array = NDArray[np.float64]
 
 CLEAR_GAP = [5.0, 4.0, 2.0, 1.0, 0.5]  # singular values of labels with a unique minimiser
 

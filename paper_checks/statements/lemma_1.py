@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from leml_theory.arrays import Array
 from leml_theory.rademacher import spectral_norms
 from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
@@ -17,8 +18,6 @@ from paper_checks.worlds.exact_tails import (
 )
 from paper_checks.worlds.small import signed_sums
 from simulations import RademacherVectors, UniformLabels, WeightedLabels, heavy_label, zipf
-
-Array = NDArray[np.float64]
 
 
 def paper_points(probabilities: Array, delta: float) -> int:

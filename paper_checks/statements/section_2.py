@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from leml_solver import AlternatingOptions, Problem, Squared, TraceBall, fit_factors, minimise
 from leml_solver.algorithms import low_rank_least_squares
+from leml_theory.arrays import Array
 from paper_checks import printed
 from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.worlds.instances import Instance, ordinary
-
-Array = NDArray[np.float64]
 
 # Two bicliques, with 9 and with 4 edges.
 TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.float64)

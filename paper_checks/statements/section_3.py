@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver import LOSSES, AlternatingOptions, FactorResult, TraceBall, fit_factors
 from leml_solver.algorithms import balancing
+from leml_theory.arrays import Array
 from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_2 import soft_threshold
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 from paper_checks.worlds.instances import Instance, ordinary
-
-Array = NDArray[np.float64]
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
 LIMIT = "alternating minimisation to its rounding limit"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leml_theory.arrays import Array
 from paper_checks.checking import Effort, Fact, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import ANSWERS, CONDITION, CONTROL, REFUTES
 from paper_checks.cplst import least_squared_error
@@ -13,8 +13,6 @@ from paper_checks.statements.section_2 import soft_threshold
 from paper_checks.worlds.factored import alternate, factored_objective
 from paper_checks.worlds.instances import Instance, shaped
 from paper_checks.worlds.proved_minima import proved_bound, proved_gaps
-
-Array = NDArray[np.float64]
 
 PENALTY = 0.5
 CLOSE = 1e-4  # relative gap at which an end counts as global

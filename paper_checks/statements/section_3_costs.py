@@ -12,13 +12,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from leml_solver.algorithms import CountingMatrix, DenseMatrix, FullSquared
+from leml_theory.arrays import Array
 from paper_checks import printed
 from paper_checks.checking import EXACT, Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SLACK, SUPPORTS
 from paper_checks.statements.section_3_operations import THOROUGH
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
-
-Array = NDArray[np.float64]
 
 CONSTANT = 2.0  # of the O() of Algorithm 1: two products with X, two passes over the entries
 

@@ -16,11 +16,10 @@ from leml_solver.algorithms import (
     Plan,
     as_matrix,
 )
+from leml_theory.arrays import Array
 from paper_checks.checking import Effort, Findings, Kind, Statement
 from paper_checks.checking.fact import CONTROL, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
-
-Array = NDArray[np.float64]
 
 SMOOTH = ("squared", "logistic", "squared_hinge")
 THOROUGH = Plan(False, False, False, False, cg_steps=200, newton_steps=50, cg_tol=1e-13)

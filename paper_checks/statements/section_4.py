@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver import LOSSES, FrobeniusBall, Problem, TraceBall
 from leml_theory import predictions as sharp
+from leml_theory.arrays import Array
 from leml_theory.bounds import (
     RiskSetting,
     Setting,
@@ -35,8 +35,6 @@ from simulations import (
     UniformLabels,
     shared_coefficients,
 )
-
-Array = NDArray[np.float64]
 
 # Relative rounding of a few hundred additions.
 ROUNDING = 1e-12

@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from leml_solver import LOSSES, AlternatingOptions, fit_factors
 from leml_solver.metrics import average_auc, hamming_loss
+from leml_theory.arrays import Array
 from paper_checks import printed
 from paper_checks.checking import PRINTED, Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES
-
-Array = NDArray[np.float64]
 
 ROUNDED = 0.5  # scores above it are rounded to 1
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from leml_solver import Problem
+from leml_theory.arrays import Array
 from paper_checks import printed
 from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
-
-Array = NDArray[np.float64]
 
 
 @Statement(

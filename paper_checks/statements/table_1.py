@@ -7,15 +7,13 @@ from dataclasses import replace
 from decimal import Decimal, localcontext
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver import LOSSES, Loss
+from leml_theory.arrays import Array
 from paper_checks.checking import Bears, Effort, Fact, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.statements.section_3_operations import NEWTON, updated
 from paper_checks.worlds.factored import FactorWorld, factor_world, vec
-
-Array = NDArray[np.float64]
 
 DIGITS, STEP = 50, Decimal("1e-15")
 # Second differences: truncation 1e-30 / 12, rounding 1e-50 / 1e-30, both far below 1e-16.

@@ -6,11 +6,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom
 
 from leml_solver import LOSSES, Loss, TraceBall
 from leml_theory import predictions as sharp
+from leml_theory.arrays import Array
 from leml_theory.bounds import (
     BoundValue,
     RiskSetting,
@@ -42,8 +42,6 @@ from simulations import (
     Scenario,
     UniformLabels,
 )
-
-Array = NDArray[np.float64]
 
 LINEAR = LOSSES["linear"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from leml_theory import predictions as sharp
+from leml_theory.arrays import Array
 from leml_theory.bounds import (
     Setting,
     chevet,
@@ -33,8 +33,6 @@ from simulations import (
     Support,
     UniformLabels,
 )
-
-Array = NDArray[np.float64]
 
 
 def claimed_rate(setting: Setting) -> float:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 from scipy.stats import binom, poisson
 
-Array = NDArray[np.float64]
+from leml_theory.arrays import Array
 
 
 def sign_sum_mean(n: int) -> float:

@@ -22,8 +22,7 @@ from leml_solver.algorithms import (
     as_matrix,
     entries_of,
 )
-
-Array = NDArray[np.float64]
+from leml_theory.arrays import Array
 
 EXACT = Plan(columnwise=False, precondition=False, balance=False, factorise=True)
 """Alternating minimisation as the paper writes it, each subproblem solved exactly."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from leml_theory.arrays import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

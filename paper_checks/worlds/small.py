@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leml_solver import Loss
+from leml_theory.arrays import Array, Index
 from leml_theory.risk import population_risk
 from simulations import FeatureLaw, Observation, Scenario, Support
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
