@@ -114,8 +114,6 @@ def load(*tables: int) -> pd.DataFrame:
         top-3, top-5 in per cent, hamming, auc, seconds); `value`; `half_unit` (half a unit of the
         last printed decimal); `bold`. Table 2 has no method, and `metric` names the statistic.
 
-    Notes
-    -----
     Paper: Table 2.
     """
     frame = _frame()

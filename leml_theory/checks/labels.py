@@ -37,10 +37,6 @@ def check_labels(
     rng : Generator, optional
         Source of randomness; by default always the same.
 
-    Returns
-    -------
-    list of Finding
-
     Examples
     --------
     >>> from leml_theory import check_labels

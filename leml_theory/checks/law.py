@@ -52,10 +52,6 @@ def check_law(
     rng : Generator, optional
         Source of randomness; by default always the same.
 
-    Returns
-    -------
-    list of Finding
-
     Examples
     --------
     >>> from leml_theory import check_law

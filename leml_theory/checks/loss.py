@@ -26,10 +26,6 @@ def check_loss(loss: Loss) -> list[Finding]:
     loss : Loss
         The loss.
 
-    Returns
-    -------
-    list of Finding
-
     Examples
     --------
     >>> from leml_solver.losses import LOSSES

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Callable, Sequence
 
 from command_line import table_lines
-from leml_theory.bounds import BoundValue
 from leml_theory.diagnose.comparison import Comparison, ModelFacts
 from leml_theory.diagnose.features import FeatureFacts
 from leml_theory.diagnose.summary import Diagnosis
@@ -53,15 +53,12 @@ def _bounds(found: Diagnosis) -> str:
     """Return the bounds on the trace ball's average and whether they apply."""
     versions = [facts.bounds for facts in (found.raw, found.centred) if facts is not None]
     head = ["bound on the trace average", "as they are", "applies", "centred", "applies"]
-    lines = [
-        [name, *(word for bounds in versions for word in _bound_words(bounds[name]))]
-        for name in versions[0]
-    ]
+    lines = []
+    for name in versions[0]:
+        found = [bounds[name] for bounds in versions]
+        words = ((f"{bound.value:.4g}", "yes" if bound.valid else "no") for bound in found)
+        lines.append([name, *itertools.chain(*words)])
     return _table([head[: 1 + 2 * len(versions)], *lines])
-
-
-def _bound_words(bound: BoundValue) -> tuple[str, str]:
-    return f"{bound.value:.4g}", "yes" if bound.valid else "no"
 
 
 def _comparison(made: Comparison) -> str:

@@ -141,10 +141,6 @@ def diagnose(
     report : callable, optional
         Called with a line of text before each stage.
 
-    Returns
-    -------
-    Diagnosis
-
     Paper: Theorem 3, Theorem 4, Theorem 6.
     """
     say = report or (lambda _: None)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from leml_solver import AlternatingOptions, FactorResult, Problem, TraceBall, fit_problem
+from leml_solver import AlternatingOptions, Problem, TraceBall, fit_problem
 from leml_theory.arrays import Array
 
 # Far below the variation between trials; the certificate, computed at the returned point, covers
@@ -34,17 +34,13 @@ def leml_at_radius(problem: Problem, ball: TraceBall, rank: int, exact: Array) -
     tried: list[tuple[float, float]] = []
     for _ in range(_TRIES):
         found = fit_problem(problem, rank=rank, penalty=penalty, options=_OPTIONS)
-        size = _size(found)
+        # The trace norm once the factors are balanced.
+        size = float(np.square(found.W).sum() + np.square(found.H).sum()) / 2
         if abs(size - ball.radius) <= _SIZE_MET * ball.radius:
             break
         tried.append((math.log(penalty), math.log(max(size, 1e-300))))
         penalty = math.exp(_next(tried, math.log(ball.radius)))
     return ball.project(found.W @ found.H.T)
-
-
-def _size(found: FactorResult) -> float:
-    """Return (|W|^2 + |H|^2)/2, which is the trace norm once the factors are balanced."""
-    return float(np.square(found.W).sum() + np.square(found.H).sum()) / 2
 
 
 def _next(tried: list[tuple[float, float]], target: float) -> float:

@@ -83,8 +83,6 @@ def plot_risk_against_n(frame: pd.DataFrame, *, style: str = "page") -> Figure:
     style : {'page', 'column', 'slide'}
         Size of the picture.
 
-    Notes
-    -----
     Paper: Theorem 3, Theorem 4, Theorem 6 and Appendix C.
     """
     check_frame(frame, ["X2", "X5"])
@@ -92,17 +90,8 @@ def plot_risk_against_n(frame: pd.DataFrame, *, style: str = "page") -> Figure:
 
 
 def plot_risk_against_labels(frame: pd.DataFrame, *, style: str = "page") -> Figure:
-    """Draw measured risks of both minimisers against the number of labels beside the bounds.
+    """Draw the same against the number of labels, from the same rows as `plot_risk_against_n`.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        A results frame with rows of X5 (excess risks) and X2 (averages).
-    style : {'page', 'column', 'slide'}
-        Size of the picture.
-
-    Notes
-    -----
     Paper: Theorem 3, Theorem 4, Theorem 6 and Appendix C.
     """
     check_frame(frame, ["X2", "X5"])

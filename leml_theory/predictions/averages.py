@@ -51,10 +51,6 @@ def spectral_norm(n_rows: int, variances: Array) -> float:
     variances : array, shape (L,)
         Variance of the entries of each column.
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     The bulk edge and its Tracy-Widom fluctuation follow El Karoui's formula, with the half-integer
@@ -267,8 +263,6 @@ def frobenius_norm(second_moment: float, overlap: float, n: int) -> float:
     n : int
         Points.
 
-    Notes
-    -----
     Paper: Lemma 2 and Lemma 3, which compute the variance; it is why the average stays below
     Theorem 3 by the factor 1 - 1/(4L) for rank-one features.
     """

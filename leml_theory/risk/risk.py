@@ -61,10 +61,6 @@ def population_risk(
     rng : Generator, optional
         Needed for sampling only.
 
-    Returns
-    -------
-    RiskValue
-
     Examples
     --------
     >>> import numpy as np

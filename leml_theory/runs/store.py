@@ -437,7 +437,8 @@ class Store:
         keep = {r.to_line() for _, r in content.lines if content.is_of(r, code)}
         for path in self._shard_files():
             *lines, torn = path.read_bytes().split(b"\n")
-            kept = [x for x in lines if x + b"\n" in keep or _is_damaged(x)]
+            damaged = (isinstance(_result_or_error(line), ValueError) for line in lines)
+            kept = [x for x, bad in zip(lines, damaged, strict=True) if bad or x + b"\n" in keep]
             if len(kept) < len(lines):
                 with written_aside(path) as file:
                     file.write(b"".join(line + b"\n" for line in kept) + torn)
@@ -528,11 +529,6 @@ class _Content:
 def _bits(result: Result) -> bytes:
     """Return what must be equal in two results of one cell: all but the time and the source."""
     return Result(result.key, result.records, 0.0).to_line()
-
-
-def _is_damaged(line: bytes) -> bool:
-    """Return whether a line is not as it was written."""
-    return isinstance(_result_or_error(line), ValueError)
 
 
 def _make(folder: Path, manifest: Manifest) -> None:

@@ -43,10 +43,6 @@ def log_log_slope(x: ArrayLike, value: ArrayLike, stderr: ArrayLike) -> Slope:
     ----------
     x, value, stderr : array-like, shape (k,)
         Positive numbers, k >= 2, with at least two different x.
-
-    Returns
-    -------
-    Slope
     """
     xs, values, errors = _positive_vectors(x=x, value=value, stderr=stderr)
     if np.unique(xs).size < 2:

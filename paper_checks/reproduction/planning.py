@@ -267,18 +267,10 @@ def _tables_of(dataset: str) -> frozenset[int]:
 def _task(row: Row, request: Request) -> Task:
     """Return the training that fills a row."""
     method = METHODS[row.method]
-    content = loaded(row.dataset, request.folder)[1]
+    content, folds = loaded(row.dataset, request.folder)[1], 2 if request.quick else 3
     ratio = row.ratio if method.low_rank else None
-    return Task(
-        dataset=row.dataset,
-        content=content,
-        method=row.method,
-        loss=row.loss,
-        ratio=ratio,
-        observed=row.observed,
-        protocol=row.protocol,
-        folds=2 if request.quick else 3,
-    )
+    how = (row.method, row.loss, ratio, row.observed, row.protocol, folds)
+    return Task(row.dataset, content, *how)
 
 
 def _makes_sense(row: Row, request: Request) -> bool:

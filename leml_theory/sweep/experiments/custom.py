@@ -99,7 +99,8 @@ class Grid:
         if full["precision"]:
             full["draws"] = self.spec.get("draws", _FIRST_BATCH)
         if not full["law"]:
-            full["law"] = ["rademacher" if _plants(full["world"]) else "gaussian"]
+            planted = all(world.startswith("planted") for world in full["world"])
+            full["law"] = ["rademacher" if planted else "gaussian"]
         if "leml" in full["solver"]:
             smallest = min(*full["d"], *full["L"])
             full["rank"] = full["rank"] or [min(4, smallest)]
@@ -190,11 +191,6 @@ class Grid:
             risk["solver"] = "leml"
         beside = self._series(place, _AVERAGED)
         return [Planned(beside, "rademacher", average), Planned(series, "erm", risk)]
-
-
-def _plants(worlds: list[str]) -> bool:
-    """Return whether all worlds have planted labels, which need Rademacher features."""
-    return all(world.startswith("planted") for world in worlds)
 
 
 def _radius_column(quantity: str) -> str:
