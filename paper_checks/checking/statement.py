@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import wraps
 from typing import Self
@@ -99,10 +99,10 @@ class Statement:
         What it says, in our own words.
     kind : Kind
         What sort of claim it makes.
-    how : str
-        How it is checked.
     refuted_by : str
         What the check would have to see for the recorded verdict to be wrong.
+    how : str
+        How it is checked; taken from the docstring of the check.
     verdict : Verdict
         The recorded verdict, which must be the one that the facts of the check establish.
     correct : str
@@ -125,8 +125,8 @@ class Statement:
     place: str = ""
     says: str
     kind: Kind
-    how: str
     refuted_by: str
+    how: str = ""
     verdict: Verdict = Verdict.HOLDS
     correct: str = ""
     why: str = ""
@@ -149,5 +149,6 @@ class Statement:
         def checked(effort: Effort) -> Outcome:
             return Outcome.of(check(effort))
 
-        STATEMENTS[self.id], CHECKS[self.id] = self, checked
+        STATEMENTS[self.id] = replace(self, how=" ".join((check.__doc__ or "").split()))
+        CHECKS[self.id] = checked
         return checked

@@ -17,11 +17,10 @@ from paper_checks.worlds.factored import SQUARED, factor_world, vec
     place="Algorithm 3",
     says="Conjugate gradients solve the W-problem with the squared loss.",
     kind=Kind.EQUALITY,
-    how="The solver's iterates against the printed recursion, and both against the dense solution.",
     refuted_by="Iterates that differ, or a limit that is not the solution.",
 )
 def conjugate_gradients(effort: Effort) -> Findings:
-    """The solver's iterates are those of the printed recursion, and end at the dense solution."""
+    """The solver's iterates against the printed recursion, and both against the dense solution."""
     world = factor_world(effort.rng, SQUARED, penalty=3.0)
     w = vec(world.W)
     H, r = world.hessian(w), -world.gradient(w)
@@ -64,11 +63,10 @@ def algorithm_3(H: Array, residual: Array, steps: int) -> list[Array]:
     place="Appendix A.1",
     says="The Hessian does not depend on w for the squared loss.",
     kind=Kind.EQUALITY,
-    how="Hessians at two points, for the squared and for the logistic loss.",
     refuted_by="A change with the squared loss.",
 )
 def hessian_does_not_move(effort: Effort) -> Findings:
-    """For the squared loss the Hessian is one matrix for all w; for the logistic loss it is not."""
+    """Hessians at two points, for the squared and for the logistic loss."""
     changes = {}
     for name in ("squared", "logistic"):
         world = factor_world(effort.rng, LOSSES[name])

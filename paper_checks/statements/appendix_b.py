@@ -57,7 +57,6 @@ def supremum(points: Array) -> float:
     says="Changing one training point moves the supremum deviation by O(1/n).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
-    how="All sign patterns of a small sample; one large outlier; McDiarmid refused for Gaussian x.",
     refuted_by="A change above B/n for a bounded loss, or within it for an unbounded one.",
     correct="By B/n, B the range of the loss on the ball, which the theorems do not assume finite.",
     why="The change is B/n, B the range of the loss, which the theorems do not ask to be finite; "
@@ -67,7 +66,7 @@ def supremum(points: Array) -> float:
     matters=2,
 )
 def one_point_changed(effort: Effort) -> Findings:
-    """Replacing one of n points moves the supremum by B/n at most, B the range of the loss."""
+    """All sign patterns of a small sample; one large outlier; McDiarmid refused for Gaussian x."""
     n = effort.pick(6, 9)
     range_ = LINEAR.range_length(1.0, 1.0)
     patterns = sign_patterns(n)
@@ -100,7 +99,6 @@ def excess_risk(world: Scenario, problem: Problem, Z: Array) -> float:
     says="The excess risk is the difference between training loss and population risk.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Both for the same minimiser, where nothing can be learnt and with planted labels.",
     refuted_by="Gap and excess that agree.",
     correct="That difference is the generalisation gap; excess <= gap + Lhat(Z*) - L(Z*).",
     why="Training loss minus population risk is the generalisation gap; the excess is measured "
@@ -110,7 +108,7 @@ def excess_risk(world: Scenario, problem: Problem, Z: Array) -> float:
     matters=2,
 )
 def gap_and_excess(effort: Effort) -> Findings:
-    """The difference of training and population risk is the generalisation gap, not the excess."""
+    """Both for the same minimiser, where nothing can be learnt and with planted labels."""
     world = Scenario(RademacherVectors(4), Planted(4, 0.5), UniformLabels(4))
     problem = world.sample(50, effort.rng).problem("linear")
     ball = TraceBall(1.0)
@@ -143,11 +141,10 @@ def expected_empirical_risk(world: Scenario, Z: Array, label_law: Array) -> floa
     place="Appendix B.1",
     says="For uniform labels the population risk is the expectation of the empirical risk.",
     kind=Kind.EQUALITY,
-    how="Every (x, y, l) of a small world listed, uniform and Zipf labels.",
     refuted_by="An expected empirical risk other than the population risk for some law.",
 )
 def any_label_law(effort: Effort) -> Findings:
-    """E Lhat = L for any law of the labels, not only the uniform one."""
+    """Every (x, y, l) of a small world listed, uniform and Zipf labels."""
     Z = effort.rng.normal(size=(3, 5))
     for name, seen in (("uniform", UniformLabels(5)), ("Zipf", WeightedLabels(zipf(5, 1.0)))):
         world = Scenario(RademacherVectors(3), Planted(5, 0.5), seen)
@@ -186,7 +183,6 @@ def loss_average(world: Atoms, name: str, Z: Array, n: int) -> float:
     says="The expected supremum deviation is at most four Rademacher averages of the losses.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
-    how="Every sample and sign pattern of a small world, 24 predictors, four losses: no sampling.",
     refuted_by="A deviation above two averages.",
     correct="Two suffice: symmetrise the triples (x, y, l) at once, so 2 C R_n for 4 C R_n.",
     why="The triples (x, y, l) are independent and may be exchanged at once; the paper exchanges "
@@ -195,7 +191,7 @@ def loss_average(world: Atoms, name: str, Z: Array, n: int) -> float:
     sure=Sure.PROVED,
 )
 def symmetrisation(effort: Effort) -> Findings:
-    """Over every sample of a small world E sup (L - Lhat) <= 2 Rad, where the paper has 4."""
+    """Every sample and sign pattern of a small world, 24 predictors, four losses: no sampling."""
     n, Z = effort.pick(3, 4), predictor_class(1.5, effort.rng)
     for name in ("absolute", "logistic", "hinge", "linear"):
         deviation = expected_deviation(small_world(), LOSSES[name], Z, n)
@@ -212,11 +208,10 @@ def symmetrisation(effort: Effort) -> Findings:
     place="Appendix B.2",
     says="Contraction: the average of the losses is at most C times that of the predictions.",
     kind=Kind.UPPER_BOUND,
-    how="The same enumeration, six losses; equality for the linear one.",
     refuted_by="An average of losses above C times that of the predictions.",
 )
 def contraction(effort: Effort) -> Findings:
-    """Rad(losses) <= C Rad(predictions), one-sided; with equality for the linear loss."""
+    """The same enumeration, six losses; equality for the linear one."""
     n, Z = effort.pick(3, 4), predictor_class(1.5, effort.rng)
     world = atoms(small_world())
     predictions = class_average(world, class_predictions(world, Z), n)
@@ -251,12 +246,10 @@ def class_deviation(world: Atoms, values: Array, n: int) -> float:
     place="Appendix B.2",
     says="The analysis allows each label a loss of its own, all of them bounded and C-Lipschitz.",
     kind=Kind.UPPER_BOUND,
-    how="All samples and signs of a small world; squared loss for one label, logistic for the "
-    "other.",
     refuted_by="A deviation above four averages, or losses above C times predictions.",
 )
 def losses_of_the_labels(effort: Effort) -> Findings:
-    """Both steps hold with the larger of the two Lipschitz constants, not with the smaller."""
+    """All samples and signs of a small world; squared loss for one label, logistic for one."""
     n, Z = effort.pick(3, 4), predictor_class(1.5, effort.rng)
     world = atoms(small_world())
     values = label_wise_losses(world, Z)
@@ -284,11 +277,10 @@ def claimed_squares(n: int, s: int) -> float:
     place="Appendix B.2",
     says="With s labels per point the squared perturbations sum to 2 s^2/n at most.",
     kind=Kind.UPPER_BOUND,
-    how="The sum for s = 1 to 64, and the largest change by one point.",
     refuted_by="A sum above 2 s^2/n.",
 )
 def several_labels_perturbed(_: Effort) -> Findings:
-    """(s^2 + s)/n <= 2 s^2/n, with equality at s = 1; by blocks s^2/n."""
+    """The sum for s = 1 to 64, and the largest change by one point."""
     n, sizes = 50, range(1, 65)
     ratios = [squared_perturbations(n, s) / claimed_squares(n, s) for s in sizes]
     setting = Setting.of(RademacherVectors(1), UniformLabels(64, 4), n)
@@ -319,7 +311,6 @@ def _point_change(s: int) -> float:
     says="With s labels per point the deviation of the summed risk is at most s times one label's.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
-    how="Deviations of the linear loss at s = 1 and s = 16, labels all equal and independent.",
     refuted_by="A deviation at s = 16 above 16 times that at s = 1.",
     correct="True; but the summed deviation grows like sqrt(s) for independent labels, and for "
     "equal ones like s with a constant that falls from 2 to 1 as s goes from 1 to L (d = L).",
@@ -328,7 +319,7 @@ def _point_change(s: int) -> float:
     sure=Sure.PROVED,
 )
 def supremum_of_a_sum(effort: Effort) -> Findings:
-    """Averaged over s labels the deviation falls, down to s^(-1/2) for independent labels."""
+    """Deviations of the linear loss at s = 1 and s = 16, labels all equal and independent."""
     cell = {"law": "rademacher", "d": 16, "L": 16, "n": 64, "draws": effort.pick(60, 400)}
     one = slots({**cell, "labels": "signs", "s": 1}, effort.rng)[0]
     same, apart = (
@@ -348,7 +339,6 @@ def supremum_of_a_sum(effort: Effort) -> Findings:
     says="<Z, V> <= |Z|_tr |V|_F <= radius |V|_2.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="V = I and random V: the middle term against the last.",
     refuted_by="A middle term below the last.",
     correct="The Frobenius norm in the middle must be the spectral norm; as printed the second "
     "inequality points the wrong way.",
@@ -357,7 +347,7 @@ def supremum_of_a_sum(effort: Effort) -> Findings:
     sure=Sure.PROVED,
 )
 def hoelder(effort: Effort) -> Findings:
-    """|Z|_tr |V|_F is above radius |V|_2, not below; with |V|_2 throughout the chain holds."""
+    """V = I and random V: the middle term against the last."""
     d = 9
     trace, frobenius = TraceBall(1.0), FrobeniusBall(1.0)
     identity = np.eye(d)
@@ -377,11 +367,10 @@ def hoelder(effort: Effort) -> Findings:
     place="Appendix B.3.1",
     says="E|V|_F^2 <= n, so R_n <= radius/sqrt(n) for both balls.",
     kind=Kind.UPPER_BOUND,
-    how="All signs, labels and points of a small world, and the measured averages beside them.",
     refuted_by="A second moment other than n E|x|^2, or an average above its root over n.",
 )
 def second_moment(effort: Effort) -> Findings:
-    """Over all signs, labels and points E|V|_F^2 = n Sigma, and both averages stay below it."""
+    """All signs, labels and points of a small world, and the measured averages beside them."""
     n, law, seen = effort.pick(3, 4), RademacherVectors(2), WeightedLabels((0.7, 0.3))
     V, chances, _ = signed_sums(law, seen, n)
     norms = np.linalg.norm(V, axis=(1, 2))
@@ -407,7 +396,6 @@ def second_moment(effort: Effort) -> Findings:
     says="R_n is at most the average divided by sqrt(Sigma).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="The same draws of V for raw and normalised Gaussian x.",
     refuted_by="Raw and normalised averages in a ratio other than sqrt(Sigma).",
     correct="An equality, no bound: R_n(x) = sqrt(Sigma) R_n(x/sqrt(Sigma)) for normalised ones.",
     why="Dividing x by sqrt(Sigma) is another quantity, not a bound.",
@@ -415,7 +403,7 @@ def second_moment(effort: Effort) -> Findings:
     sure=Sure.PROVED,
 )
 def change_of_normalisation(effort: Effort) -> Findings:
-    """R_n of raw x is sqrt(Sigma) times R_n of x/sqrt(Sigma): no inequality between them."""
+    """The same draws of V for raw and normalised Gaussian x."""
     d, seed = 25, int(effort.rng.integers(2**32))
     raw, normalised = (
         rademacher_averages(

@@ -35,11 +35,10 @@ def log_mgf(d: int, v: Array, count: int) -> float:
     place="Appendix B.4",
     says="On E_max the columns of A have E exp<A_l, v> <= exp(|v|^2/2).",
     kind=Kind.UPPER_BOUND,
-    how="Rademacher features enumerated: exact exponential moments at many v.",
     refuted_by="A logarithm of the moment above |v|^2/2 at n_l <= 2Pn.",
 )
 def exponential_moment_of_a_column(effort: Effort) -> Findings:
-    """For E_max log E exp <A_l, v> <= |v|^2/2, with equality as v tends to 0."""
+    """Rademacher features enumerated: exact exponential moments at many v."""
     d, directions = 4, effort.rng.normal(size=(effort.pick(20, 100), 4))
     sizes = np.geomspace(1e-3, 30, 30)
     rays = directions / np.linalg.norm(directions, axis=1, keepdims=True)
@@ -73,11 +72,10 @@ def moment_envelope(p: int) -> float:
     place="Appendix B.4",
     says="So the sub-Gaussian norm of A_l is at most one.",
     kind=Kind.UPPER_BOUND,
-    how="Envelope of all moments up to 200 from the exponential moment, Vershynin's definition.",
     refuted_by="An envelope above one.",
 )
 def sub_gaussian_norm(_: Effort) -> Findings:
-    """By moments, as Vershynin defines it, the psi_2 norm is at most 1; by E exp it is 1.63."""
+    """Envelope of all moments up to 200 from the exponential moment, Vershynin's definition."""
     envelope = [moment_envelope(p) for p in range(1, 201)]
     orlicz = math.sqrt(8 / 3)  # E exp(g^2/K^2) = (1 - 2/K^2)^(-1/2) = 2
     yield SUPPORTS.at_most("sup over p of the moment envelope", max(envelope), 1.0, 1e-12)
@@ -107,11 +105,10 @@ def moment_series(u: float) -> float:
     place="Theorem 5",
     says="Bernstein's inequality for sub-exponential variables, with an absolute constant c1.",
     kind=Kind.UPPER_BOUND,
-    how="The constant derived again from the moment series; exact gamma tails beside the bound.",
     refuted_by="A tail above the bound, or a series above the Gaussian form it is replaced by.",
 )
 def bernstein(_: Effort) -> Findings:
-    """Theorem 5 holds with c1 = 1/(8 e^2); K = 4 makes it 1/(128 e^2)."""
+    """The constant derived again from the moment series; exact gamma tails beside the bound."""
     grid = np.linspace(1e-4, 1 / (2 * math.e), 200)
     series = max(moment_series(u) / (2 * math.e**2 * u * u) for u in grid)
     c = bernstein_from_moments(1.0)
@@ -141,11 +138,10 @@ def squared_projection(d: int, count: int, n: int, share: float) -> float:
     place="Appendix B.4",
     says="E Z_l^2 <= sigma_1/eta^2, and the centred squares have sub-exponential norm at most 4.",
     kind=Kind.UPPER_BOUND,
-    how="Exact second moment by enumeration; envelope of the moments of the square.",
     refuted_by="A second moment or an envelope above the claim.",
 )
 def sub_exponential_norm(_: Effort) -> Findings:
-    """E Z_l^2 <= sigma_1/eta^2, and the centred squares have psi_1 norm at most 4."""
+    """Exact second moment by enumeration; envelope of the moments of the square."""
     d, n, share = 3, 4, 0.5
     V, chances, counts = signed_sums(RademacherVectors(d), UniformLabels(1), n)
     exact = float(chances @ np.square(V[:, 0, 0])) / column_scale(1 / d, share, n) ** 2
@@ -183,7 +179,6 @@ def net_bound(d: int, radius: float) -> float:
     "most' 1 - 9^d exp(...), and |A|^2 is at most twice the maximum over the net.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Both products for a square A; a sure event against 'at most'; a net of the circle.",
     refuted_by="|A v|^2 equal to the sum, a net above 9^d points, or a norm above twice its max.",
     correct="A^T v in place of A v, 'at least' in place of 'at most'; net and factor are right.",
     why="A is d x L and v has d entries; the union fails with at most the subtracted probability.",
@@ -191,7 +186,7 @@ def net_bound(d: int, radius: float) -> float:
     sure=Sure.PROVED,
 )
 def net_argument(effort: Effort) -> Findings:
-    """As v has d entries and A is d x L, A^T v is meant; 9^d points and the factor 2 hold."""
+    """Both products for a square A; a sure event against 'at most'; a net of the circle."""
     A = effort.rng.normal(size=(effort.pick(300, 3000), 2, 2))
     net = net_of_the_circle(0.25)
     over_net = np.linalg.norm(A.transpose(0, 2, 1) @ net, axis=1).max(axis=1) ** 2
@@ -238,7 +233,6 @@ def bare_last_step(d: int, n_labels: int, ratio: float) -> float:
     says="d >= L makes eps >= 1 and lets the last step absorb L sigma_1 into d (eta^2 + sigma_1).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
-    how="Both steps with the constants tracked, at L = d, at L = c2 d and beyond.",
     refuted_by="A step that fails at d = L, or at L = c2 d.",
     correct="L <= c2 d suffices, c2 = log 9/c1 = 2078 with c1 = 1/(128 e^2): L = O(d).",
     why="eps = c2 d/L is at least one up to L = c2 d, and the last step has the same c2 to spare.",
@@ -247,7 +241,7 @@ def bare_last_step(d: int, n_labels: int, ratio: float) -> float:
     matters=2,
 )
 def where_d_and_labels_meet(_: Effort) -> Findings:
-    """Enough is d >= L; with the constants kept L <= c2 d = 2078 d is, in both steps."""
+    """Both steps with the constants tracked, at L = d, at L = c2 d and beyond."""
     ratios = (0.01, 0.5, 1.0)
     sizes = (1, 10, 1000)
     within = [last_step(d, 2078 * d, r) for d in sizes for r in ratios]
@@ -267,7 +261,6 @@ def where_d_and_labels_meet(_: Effort) -> Findings:
     says="E[Y] equals the integral of P[Y > eps] over eps > 0.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Y of the proof over all signs, labels and points of a small world.",
     refuted_by="A mean of Y equal to the integral of its tail.",
     correct="E[Y] <= the integral, since Y can be negative, and nearly always is.",
     why="The integral is E max(Y, 0).",
@@ -275,7 +268,7 @@ def where_d_and_labels_meet(_: Effort) -> Findings:
     sure=Sure.PROVED,
 )
 def tail_integral(effort: Effort) -> Findings:
-    """Y can be negative, so its mean is below the integral of its tail, which is E max(Y, 0)."""
+    """Y of the proof over all signs, labels and points of a small world."""
     n, d, n_labels = effort.pick(3, 4), 2, 2
     law = RademacherVectors(d)
     V, chances, _ = signed_sums(law, UniformLabels(n_labels), n)

@@ -29,11 +29,10 @@ CLAIMED_CHANCE = QUOTED["chance"].numbers[0]
     says="For some distribution and loss the trace minimiser's population risk exceeds its "
     "training loss by a constant times radius/sqrt(n), with constant probability.",
     kind=Kind.RATE,
-    how="Rank-one x, labels one, linear loss: the solver's minimiser, mean gap and its exact tail.",
     refuted_by="A gap other than |v|/n, or one that falls faster than 1/sqrt(n).",
 )
 def claim_7(effort: Effort) -> Findings:
-    """Rank-one features: the gap of the exact minimiser is |v|/n, about 1/sqrt(n); no excess."""
+    """Rank-one x, labels one, linear loss: the solver's minimiser, mean gap and its exact tail."""
     n, size = 4096, 64
     law, seen = RankOne(3), UniformLabels(size)
     world = Scenario(law, AllOnes(size), seen)
@@ -67,11 +66,10 @@ def printed_minimiser(mu: Array, v: Array) -> Array:
     place="Claim 7",
     says="The minimiser is -mu v^T/|v|.",
     kind=Kind.EQUALITY,
-    how="Against the ball's linear minimiser, at radius 1 and 3.",
     refuted_by="Another minimiser at radius one.",
 )
 def closed_form_of_the_minimiser(effort: Effort) -> Findings:
-    """-mu v^T/|v| minimises <Z, mu v^T> in the unit ball; radius times it in any other."""
+    """Against the ball's linear minimiser, at radius 1 and 3."""
     law = RankOne(4)
     v = law.direction @ law.signed_sums(UniformLabels(6).counts(50, effort.rng), effort.rng)
     G = np.outer(law.direction, v)
@@ -106,11 +104,10 @@ def enumerated_variance(n: int, n_labels: int, n_features: int) -> float:
     place="Lemma 2",
     says="E W^2 <= 2 n^2/L.",
     kind=Kind.UPPER_BOUND,
-    how="All signs and labels listed: 2n(n-1)/L exactly.",
     refuted_by="A second moment other than 2n(n-1)/L.",
 )
 def variance_in_lemma_2(effort: Effort) -> Findings:
-    """E W^2 = 2n(n-1)/L <= 2n^2/L, by enumeration."""
+    """All signs and labels listed: 2n(n-1)/L exactly."""
     n = effort.pick(4, 5)
     for m in (1, 2, 3):
         found, exact = enumerated_variance(n, m, 1), exact_variance(n, m)
@@ -124,7 +121,6 @@ def variance_in_lemma_2(effort: Effort) -> Findings:
     says="The calculation estimates the variance of Z.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="The variances of both over all signs and labels.",
     refuted_by="A minimiser Z with the variance of W.",
     correct="The variance of W.",
     why="The display computes E W^2; Z is the name of the predictor.",
@@ -133,7 +129,7 @@ def variance_in_lemma_2(effort: Effort) -> Findings:
     where="Appendix C.1, paragraph 13, sentence 3",
 )
 def name_of_the_variance(effort: Effort) -> Findings:
-    """The variance that is computed is that of W; Z is the minimiser, whose variance is one."""
+    """The variances of both over all signs and labels."""
     n, n_labels = effort.pick(3, 5), 2
     V, chances, _ = signed_sums(RademacherVectors(1), UniformLabels(n_labels), n)
     Z = np.array([TraceBall(1.0).linear_minimiser(each) for each in V])
@@ -162,7 +158,6 @@ def cantelli_chance(n_labels: float) -> float:
     says="|v|^2 >= n/2 with probability 3/4 at least; the lemma names no condition on L.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
-    how="Exact probabilities, by convolution over labels, in place of simulation.",
     refuted_by="A probability of 3/4 at L = 4, or below 3/4 at L = 6.",
     correct="L >= 32, which the proof assumes (L > 32 there), or 24 by Cantelli's inequality. By "
     "exact count it holds from L = 6 on for every n tried and fails at L = 5, n = 7 (0.723) and, "
@@ -173,7 +168,7 @@ def cantelli_chance(n_labels: float) -> float:
     where="Appendix C.1, paragraph 11, sentence 1",
 )
 def lemma_2(effort: Effort) -> Findings:
-    """Exact chances: below 3/4 for L <= 4 at n = 200 and for L = 5 at n = 7; from L = 6 on not."""
+    """Exact probabilities, by convolution over labels, in place of simulation."""
     sizes = range(1, effort.pick(16, 41))
     at_200 = [squared_norm_chance(200, m) for m in (1, 2, 3, 4, 5)]
     enough = (6,) if effort.quick else (6, 7, 8, 12, 24)
@@ -198,11 +193,10 @@ def lemma_2(effort: Effort) -> Findings:
     says="For each of Theorems 3 and 4 there is a distribution whose deviation is as large as "
     "predicted, up to a constant.",
     kind=Kind.RATE,
-    how="Rademacher averages of rank-one features, and of isotropic ones with d = L = 16 and 64.",
     refuted_by="An average times sqrt(n), or for isotropic features sqrt(nL), that vanishes.",
 )
 def tightness_of_both_theorems(effort: Effort) -> Findings:
-    """Theorem 3 is attained by rank-one features, Theorem 4's rate by isotropic ones with d = L."""
+    """Rademacher averages of rank-one features, and of isotropic ones with d = L = 16 and 64."""
     n, draws = 10**6, effort.pick(100, 600)
     rank_one, small, large = (
         rademacher_averages(law, UniformLabels(size), n, draws=draws, rng=effort.rng)["trace"]

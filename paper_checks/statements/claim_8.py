@@ -49,7 +49,6 @@ def printed_matrix(X: Array, columns: NDArray[np.int64], n_labels: int, last: in
     says="The columns of the matrix X are sums over i = 1 to L.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Both sums in -|X|_F/n, against the empirical risk of the minimiser.",
     refuted_by="The sum to L giving the empirical risk.",
     correct="Sums over i = 1 to n. (X is also the data and, in Theorem 4, their covariance.)",
     why="The sum is over the training points, of which there are n.",
@@ -58,7 +57,7 @@ def printed_matrix(X: Array, columns: NDArray[np.int64], n_labels: int, last: in
     where="Appendix C.2, line 12 of the formulas",
 )
 def range_of_the_sum(effort: Effort) -> Findings:
-    """Summed to n the matrix gives the empirical risk of the minimiser; summed to L it does not."""
+    """Both sums in -|X|_F/n, against the empirical risk of the minimiser."""
     n, n_labels = 60, 7
     world = Scenario(RademacherVectors(5), AllOnes(n_labels), UniformLabels(n_labels))
     sample = world.sample(n, effort.rng)
@@ -84,7 +83,6 @@ def printed_proxy(d: int) -> float:
     says="Rademacher vectors over sqrt(d) are sub-Gaussian with eta^2 = 2/d.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
-    how="All 2^d vectors: the eta^2 asked for at many v.",
     refuted_by="An eta^2 asked for above 2/d, or the smallest one other than 1/d.",
     correct="eta^2 = 1/d, since cosh t <= exp(t^2/2), and no less: it is the variance.",
     why="cosh t <= exp(t^2/2), and the proof uses exp(t^2).",
@@ -93,7 +91,7 @@ def printed_proxy(d: int) -> float:
     where="Appendix C.2, paragraph 7, sentence 2",
 )
 def proxy_of_rademacher_vectors(effort: Effort) -> Findings:
-    """As cosh t <= exp(t^2/2), 1/d does, and no less: 2/d is twice the smallest."""
+    """All 2^d vectors: the eta^2 asked for at many v."""
     d = 5
     values = enumerated(RademacherVectors(d))
     rays = effort.rng.normal(size=(effort.pick(20, 100), d))
@@ -115,7 +113,6 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Findings:
     says="|X|_F^2 >= n/2 with probability 3/4 at least, for all d and L; E W^2 <= 2n^2/(Ld).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
-    how="Exact probabilities by convolution; the variance by enumeration.",
     refuted_by="A probability of 3/4 at d = L = 1 or 2, or below 3/4 at L d = 6.",
     correct="L d >= 32, which the proof assumes (L d > 32 there); by exact count it holds from L d "
     "= 6 on for every n tried, and fails at L d <= 5 for some n. The variance is 2n(n-1)/(Ld).",
@@ -125,7 +122,7 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Findings:
     where="Appendix C.2, paragraph 12, sentence 1",
 )
 def lemma_3(effort: Effort) -> Findings:
-    """Exact chances at n = 200, d = L: 0.52 at 1, 0.74 at 2; from L d = 6 on they are above 3/4."""
+    """Exact probabilities by convolution; the variance by enumeration."""
     chances = {m: squared_norm_chance(200, m, m) for m in (1, 2, 4)}
     sizes = range(1, effort.pick(12, 40))
     six = min(squared_norm_chance(n, m, d) for m, d in _SIX for n in sizes)
@@ -173,8 +170,6 @@ def _coin(n: int) -> Array:
     "O(sqrt(log(1/delta)/n)), which separates it from the Frobenius one.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="McDiarmid's second term against the Frobenius lower bound; Bousquet's bound, with d = L "
-    "and d = 1; a centred law that is not symmetric.",
     refuted_by="A second term below the Frobenius lower bound, or Bousquet's bound above it.",
     correct="Needs L = O(d) and n >= c L log L, and as stated separates nothing: the second term, "
     "with the range 2 radius of the loss, is above the Frobenius lower bound at every radius. "
@@ -189,7 +184,8 @@ def _coin(n: int) -> Array:
     where="Appendix C.2, line 2 of the formulas",
 )
 def claim_8(effort: Effort) -> Findings:
-    """As stated the trace bound's second term is above the Frobenius lower bound, for any radius.
+    """McDiarmid's second term against the Frobenius lower bound; Bousquet's bound, with d = L and d
+    = 1; a centred law that is not symmetric.
 
     Bousquet's inequality separates them when d >= L; with one feature the balls are the same.
     """

@@ -26,13 +26,13 @@ CLEAR_GAP = [5.0, 4.0, 2.0, 1.0, 0.5]  # singular values of labels with a unique
     place="Claim 1",
     says="With X = U S V^T, M = U^T Y, V S^-1 M_k minimises |Y - XZ|_F^2 over rank(Z) <= k.",
     kind=Kind.EQUALITY,
-    how="Random and adversarial data (n < d, rank-deficient and ill-conditioned X, k above a rank, "
-    "ties, sparse labels, centred or not): squared error against the Eckart-Young value from a QR "
-    "decomposition, rank, and alternating least squares from random starts.",
     refuted_by="A squared error away from that value by more than rounding, or undercut.",
 )
 def best_predictor_of_given_rank(effort: Effort) -> Findings:
-    """The closed form attains the Eckart-Young value, has the rank, and is never undercut."""
+    """Random and adversarial data (n < d, rank-deficient and ill-conditioned X, k above a rank,
+    ties, sparse labels, centred or not): squared error against the Eckart-Young value from a QR
+    decomposition, rank, and alternating least squares from random starts.
+    """
     data = ordinary(effort.rng)
     instances = [i for _ in range(effort.pick(1, 8)) for i in adversarial(effort.rng)]
     worst, rank, beaten = 0.0, -np.inf, 0.0
@@ -81,9 +81,6 @@ def _alternate(data: Instance, rng: np.random.Generator, iterations: int = 60) -
     says="That matrix is the minimiser, with the thin decomposition of X.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="Compare with alternating least squares where X has full column rank and sigma_k > "
-    "sigma_{k+1}; where either fails, write down another minimiser; invert the zero singular "
-    "values that a thin decomposition keeps.",
     refuted_by="Two minimisers under both assumptions, or only one without them.",
     correct="It is the only minimiser if and only if X has full column rank and sigma_k > "
     "sigma_{k+1} (or sigma_{k+1} = 0) for M. Zero singular values of X must be left out; then it "
@@ -95,7 +92,10 @@ def _alternate(data: Instance, rng: np.random.Generator, iterations: int = 60) -
     where="Section 2.1, paragraph 4, sentence 1",
 )
 def when_the_minimiser_is_unique(effort: Effort) -> Findings:
-    """Unique with full column rank and a gap; without either, another minimiser is exhibited."""
+    """Compare with alternating least squares where X has full column rank and sigma_k >
+    sigma_{k+1}; where either fails, write down another minimiser; invert the zero singular values
+    that a thin decomposition keeps.
+    """
     clear, flat = shaped(effort.rng, CLEAR_GAP, 2), rank_deficient(effort.rng)
     tie = tied(effort.rng)
     Z, flat_Z, tie_Z = (low_rank_least_squares(i.X, i.Y, i.rank) for i in (clear, flat, tie))
@@ -152,7 +152,6 @@ def _thin_svd_predictor(data: Instance) -> Array:
     "sum of their norms (and the fifth line has a stray parenthesis).",
     kind=Kind.EQUALITY,
     verdict=Verdict.MISPRINT,
-    how="Evaluate both sides at random Z.",
     refuted_by="Equal sides, or a second part that depends on Z.",
     correct="Norms squared: |a + b|^2 = |a|^2 + |b|^2. The minimiser is the same either way, since "
     "the second part does not depend on Z.",
@@ -162,7 +161,7 @@ def _thin_svd_predictor(data: Instance) -> Array:
     where="Section 2.1, line 4 of the formulas",
 )
 def sum_of_norms(effort: Effort) -> Findings:
-    """The norms add only when squared; the minimiser is the same since one part is constant."""
+    """Evaluate both sides at random Z."""
     data = ordinary(effort.rng)
     U = np.linalg.svd(data.X, full_matrices=False)[0]
     inside, outside, whole = [], [], []
@@ -188,12 +187,10 @@ def split_norm(inside: Array, outside: Array) -> Array:
     place="Claim 2",
     says="The closed form of CPLST, without centring, is the minimiser of Equation (3).",
     kind=Kind.EQUALITY,
-    how="The instances of Claim 1: predictor and objective of both closed forms, and of the route "
-    "through the eigenvectors of Y^T X X^+ Y.",
     refuted_by="Predictors or objectives farther apart than rounding explains.",
 )
 def cplst_is_the_same_predictor(effort: Effort) -> Findings:
-    """Both closed forms give one Z and one objective; so does the route printed in the proof."""
+    """The instances of Claim 1: predictors and objectives of both forms and the proof's route."""
     data = shaped(effort.rng, CLEAR_GAP, 2)
     instances = [i for _ in range(effort.pick(1, 8)) for i in adversarial(effort.rng)]
     reports = [cplst_report(i.X, i.Y, i.rank) for i in instances]
@@ -227,13 +224,12 @@ def _from_the_gram_matrix(data: Instance) -> Array:
     place="Equation (4)",
     says="The objective of CPLST is the squared error of the predictor W H^T.",
     kind=Kind.EQUALITY,
-    how="Evaluate both at random W and random H with orthonormal columns, and with H scaled.",
     refuted_by="Different values at a feasible pair.",
     correct="Stronger than the claim: |XW - YH|^2 + |Y - YHH^T|^2 = |Y - XWH^T|^2 at every "
     "feasible pair, so both problems are one, ties or not.",
 )
 def the_objectives_are_one_function(effort: Effort) -> Findings:
-    """(4) is the squared error of W H^T at every feasible pair, not only at the minimisers."""
+    """Evaluate both at random W and random H with orthonormal columns, and with H scaled."""
     data = ordinary(effort.rng)
     ratios: list[float] = []
     loose: list[float] = []
@@ -257,7 +253,6 @@ def the_objectives_are_one_function(effort: Effort) -> Findings:
     says="Both closed forms are the same matrix.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="With sigma_k = sigma_{k+1}, write down a second solution of Equation (4).",
     refuted_by="One predictor in spite of a tie.",
     correct="For sigma_k > sigma_{k+1} (or k at least the rank of M) and k <= L; with a tie they "
     "are two minimisers of one problem.",
@@ -267,7 +262,7 @@ def the_objectives_are_one_function(effort: Effort) -> Findings:
     where="Section 2.1, paragraph 7, sentence 1",
 )
 def ties_separate_the_closed_forms(effort: Effort) -> Findings:
-    """With sigma_k = sigma_{k+1} two right answers to (4) give two predictors; with a gap, one."""
+    """With sigma_k = sigma_{k+1}, write down a second solution of Equation (4)."""
     data = tied(effort.rng)
     report = cplst_report(data.X, data.Y, data.rank)
     clear = cplst_report(*_fields(shaped(effort.rng, CLEAR_GAP, 2)))
@@ -303,7 +298,6 @@ def _turned_cplst(data: Instance) -> CPLST:
     says="CPLST as Chen and Lin (2012) define it, with centred labels, is a case of Equation (1).",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="Fit with and without centring the labels, on labels with and without a mean.",
     refuted_by="Equal predictions on labels that are not centred.",
     correct="For labels whose mean has been subtracted, as the original method does.",
     why="The original subtracts the mean of the labels before it fits; Equation (4) does not.",
@@ -312,7 +306,7 @@ def _turned_cplst(data: Instance) -> CPLST:
     where="Section 2.1, paragraph 6, sentence 1",
 )
 def the_original_centres_the_labels(effort: Effort) -> Findings:
-    """Centring changes predictions and error unless the labels are centred already."""
+    """Fit with and without centring the labels, on labels with and without a mean."""
     data = ordinary(effort.rng)
     off, on = data.Y + 3.0, data.Y - data.Y.mean(axis=0)
     far, near = (cplst_report(data.X, Y, data.rank) for Y in (off, on))
@@ -330,7 +324,6 @@ def the_original_centres_the_labels(effort: Effort) -> Findings:
     says="The proof writes V_X^T S^-1 and the truncated decomposition as U_k S_k V_k.",
     kind=Kind.EQUALITY,
     verdict=Verdict.MISPRINT,
-    how="Form the printed products: their shapes, and where d equals the rank, their values.",
     refuted_by="Printed products that conform and minimise.",
     correct="V_X S^-1, and U_k S_k V_k^T.",
     why="V_X is d x r, so that V_X^T cannot stand before an r x r matrix unless d = r.",
@@ -339,7 +332,7 @@ def the_original_centres_the_labels(effort: Effort) -> Findings:
     where="Section 2.1, line 17 of the formulas",
 )
 def transposes_in_the_proof(effort: Effort) -> Findings:
-    """The printed products do not conform, or where they do by chance, are not minimisers."""
+    """Form the printed products: their shapes, and where d equals the rank, their values."""
     wide, square = rank_deficient(effort.rng), ordinary(effort.rng)
     problem = compress(square.X, square.Y)
     P, sigma, Qt = np.linalg.svd(problem.M, full_matrices=False)

@@ -50,7 +50,6 @@ LABEL_LAWS = {
     says="E|V|^2 is split by P[E_min] and not E_max; p = min p_t; the root of a norm of a mean.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Law of total expectation over all signs, labels and points, with one event and with two.",
     refuted_by="The printed split equal to E|V|^2.",
     correct="E_max throughout; p = min p_l; the expectation is a number and needs no norm.",
     why="The law of total expectation needs one event and its complement.",
@@ -58,10 +57,10 @@ LABEL_LAWS = {
     sure=Sure.PROVED,
 )
 def event_names(_: Effort) -> Findings:
-    """The law of total expectation needs one event and its complement; E_min is neither.
+    """Law of total expectation over all signs, labels and points, with one event and with two.
 
-    E_min is taken for the event that its name suggests, every label seen at least half as often
-    as expected.
+    E_min is taken for the event that its name suggests, every label seen at least half as often as
+    expected.
     """
     n, law, seen = 3, RademacherVectors(2), UniformLabels(3)
     V, chances, counts = signed_sums(law, seen, n)
@@ -94,7 +93,6 @@ def probability_of_the_event(n: int) -> float:
     says="With probability 1 - delta, P[E_max] >= 1 - delta.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="P[E_max] for five labels, exactly.",
     refuted_by="A probability of an event that is itself random.",
     correct="P[E_max] >= 1 - delta, with nothing before it.",
     why="The probability of an event is a number, with nothing random left in it.",
@@ -103,7 +101,7 @@ def probability_of_the_event(n: int) -> float:
     where="Appendix B.4, paragraph 2, sentence 1",
 )
 def doubled_probability(_: Effort) -> Findings:
-    """P[E_max] >= 1 - delta is true or false, never 'with probability 1 - delta'."""
+    """P[E_max] for five labels, exactly."""
     delta = 0.1
     n = paper_points(np.full(5, 0.2), delta)
     chance = probability_of_the_event(n)
@@ -121,7 +119,6 @@ def doubled_probability(_: Effort) -> Findings:
     "- delta, p the smallest label probability.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
-    how="Exact binomial tails for uniform, Zipf and one heavy label, at the lemma's n and at ours.",
     refuted_by="A tail above delta at either n.",
     correct="n >= (3/P) log(L/delta), P the largest probability: Bin(n, P) dominates every count.",
     why="The proof takes Hoeffding's inequality for the rarest label; every count is dominated by "
@@ -131,7 +128,7 @@ def doubled_probability(_: Effort) -> Findings:
     where="Appendix B.4, paragraph 2, sentence 1",
 )
 def points_for_lemma_1(effort: Effort) -> Findings:
-    """Lemma 1's n suffices, and so does (3/P) log(L/delta), up to thousands of times smaller."""
+    """Exact binomial tails for uniform, Zipf and one heavy label, at the lemma's n and at ours."""
     delta, uniform = 0.05, LABEL_LAWS["uniform, L = 200"]
     paper, repaired = paper_points(uniform, delta), repaired_points(uniform, delta)
     needed = exact_points(uniform, delta, 5000)
@@ -155,11 +152,10 @@ def points_for_lemma_1(effort: Effort) -> Findings:
     place="Appendix B.4",
     says="E[|V|^2 | labels] <= n Sigma, so that conditioning on E_max costs n Sigma P[not E_max].",
     kind=Kind.UPPER_BOUND,
-    how="All signs, labels and points of a small world, grouped by label counts.",
     refuted_by="A conditional mean above n Sigma.",
 )
 def conditioning(effort: Effort) -> Findings:
-    """Given the labels E|V|_2^2 <= n Sigma; so the event E_max costs n Sigma P[not E_max]."""
+    """All signs, labels and points of a small world, grouped by label counts."""
     n, law = effort.pick(3, 4), RademacherVectors(2)
     seen = WeightedLabels((0.4, 0.35, 0.25))
     V, chances, counts = signed_sums(law, seen, n)

@@ -24,11 +24,10 @@ STANDARD_ERRORS = 5.0
     place="Section 1",
     says="A full linear model of 10^4 labels and 10^6 features takes about 100 gigabytes.",
     kind=Kind.CONSISTENCY,
-    how="Count the numbers of the d x L matrix, eight bytes each: 80 GB.",
     refuted_by="A size that is off by more than a factor of 1.5.",
 )
 def memory_of_a_full_model(_: Effort) -> Findings:
-    """80 GB in double precision, 40 GB in single."""
+    """Count the numbers of the d x L matrix, eight bytes each: 80 GB."""
     n_labels, n_features, claimed = printed.QUOTED["size of a full model"].numbers
     ratio = claimed / model_gigabytes(n_features, n_labels, 8)
     reason = "'around' allows a factor of 1.5"
@@ -47,8 +46,6 @@ def model_gigabytes(n_features: float, n_labels: float, bytes_per_number: int) -
     says="The fast operations gain a factor of the average number of nonzero features of a point.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    how="Count multiplications of a gradient through every h_j (x) x_i and through Algorithm 1, "
-    "for s = 2, 10, 40 labels seen per point and 10 or 40 nonzeros per point.",
     refuted_by="A gain that differs from s d/(s + d), or one of order d for small s.",
     correct="The gain is s d/(s + d), of the order of the smaller of s = |Omega|/n and the number "
     "d of nonzeros; it is of order d only if |Omega| is at least nnz(X).",
@@ -60,7 +57,9 @@ def model_gigabytes(n_features: float, n_labels: float, bytes_per_number: int) -
     matters=2,
 )
 def gain_of_the_fast_operations(effort: Effort) -> Findings:
-    """Count operations of both ways to a gradient: the gain is s d/(s + d), d nonzeros each."""
+    """Count multiplications of a gradient through every h_j (x) x_i and through Algorithm 1, for s
+    = 2, 10, 40 labels seen per point and 10 or 40 nonzeros per point.
+    """
     settings = [(2, 10), (10, 10), (40, 10), (2, 40), (10, 40), (40, 40)]
     gains = {pair: measured_gain(*pair, effort) for pair in settings}
     worst = max(abs(gain / predicted_gain(*pair) - 1) for pair, gain in gains.items())
@@ -106,8 +105,6 @@ def measured_gain(per_point: int, nonzeros: int, effort: Effort) -> float:
     says="For isotropic data the trace norm gives excess risk of order 1/sqrt(nL).",
     kind=Kind.RATE,
     verdict=Verdict.FALSE,
-    how="Measure the excess risk at the worst planted signal for d = 8 with L = 8 and L = 2048, "
-    "and compare the two terms of Theorem 4 and the corrected rate.",
     refuted_by="Excess risk times sqrt(nL) that stays bounded as L grows beyond d.",
     correct="Of order (1/sqrt(L) + 1/sqrt(d))/sqrt(n) in expectation, for n of at least order L "
     "log L: the rate stops improving at L = d. With probability 1 - delta Theorem 4 adds a term "
@@ -119,7 +116,7 @@ def measured_gain(per_point: int, nonzeros: int, effort: Effort) -> float:
     matters=3,
 )
 def announced_rate(effort: Effort) -> Findings:
-    """The announced rate fails with few features, and Theorem 4 itself has a larger second term."""
+    """Excess at the worst planted signal, d = 8, L = 8 and 2048; both terms of Theorem 4."""
     n, draws = 10**6, effort.pick(12, 60)
     square, wide = (
         worst_planted(
@@ -155,7 +152,6 @@ def theorem_4_terms(n: int, n_labels: int, *, radius: float, delta: float) -> tu
     says="On the Wikipedia data training is orders of magnitude faster than several other methods.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.FALSE,
-    how="Divide the training times of WSABIE by those of LEML in Table 4.",
     refuted_by="A ratio of ten or more in Table 4, the only table with training times.",
     correct="LEML is 1.6 to 8.2 times as fast as WSABIE in Table 4, each at its own accuracy; no "
     "other times are printed, and Figure 2a, accuracy against time, is not in the text.",
@@ -165,7 +161,7 @@ def theorem_4_terms(n: int, n_labels: int, *, radius: float, delta: float) -> tu
     matters=2,
 )
 def orders_of_magnitude_faster(_: Effort) -> Findings:
-    """Compare the printed training times of LEML and WSABIE."""
+    """Divide the training times of WSABIE by those of LEML in Table 4."""
     times = printed.only(printed.load(4), metric="seconds")
     wide = printed.spread(times, ["dataset", "rank"], "method")
     ratios = wide["WSABIE"] / wide["LEML"]

@@ -25,7 +25,6 @@ TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.fl
     says="y_i^j = 1 says that the l-th label is present.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Compare the index that the sentence binds with the one that its words use.",
     refuted_by="A sentence that binds l.",
     correct="It says that the j-th label is present; the sentence begins with 'for any j'.",
     why="The sentence binds j and then speaks of l.",
@@ -33,7 +32,7 @@ TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.fl
     sure=Sure.PROVED,
 )
 def label_index(_: Effort) -> Findings:
-    """The words speak of an index that the sentence does not bind."""
+    """Compare the index that the sentence binds with the one that its words use."""
     binding, formula, words = printed.QUOTED["index of a label"].written
     bound, spoken, used = binding[0], words[0], formula.partition("^")[2][0]
     yield REFUTES.count("the words speak of the bound index", spoken == bound, 0)
@@ -47,7 +46,6 @@ def label_index(_: Effort) -> Findings:
     "ball r(Z) <= lambda, with the letter that weighs the penalty in Equations (1) and (2).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="One problem with penalty 2, with radius 2, and with the radius of the penalised solution.",
     refuted_by="Equal predictors for penalty 2 and radius 2.",
     correct="If the radius is the penalised minimiser's norm: two quantities, with two names.",
     why="A penalty weight and a radius are different quantities; the two problems have the same "
@@ -58,7 +56,7 @@ def label_index(_: Effort) -> Findings:
     where="Section 4, paragraph 4, sentence 2",
 )
 def one_letter_for_two_quantities(effort: Effort) -> Findings:
-    """Penalty 2 and radius 2 give different predictors; the trace norm is the link."""
+    """One problem with penalty 2, with radius 2, and with the radius of the penalised solution."""
     data = ordinary(effort.rng)
     penalised = penalised_predictor(data, 2.0)
     problem = Problem.from_dense(Squared(), data.X, data.Y)
@@ -88,12 +86,12 @@ def penalised_predictor(data: Instance, penalty: float, tol: float = 1e-14) -> A
     place="Equation (2)",
     says="The rank-constrained problem is NP-hard in general.",
     kind=Kind.CONSISTENCY,
-    how="By citation; the reduction is run on small graphs: with X the identity, rank one and "
-    "entries observed repeatedly, the best fit must find the largest biclique.",
     refuted_by="A weighted rank-one fit whose least error is not edges minus largest biclique.",
 )
 def hardness_by_bicliques(effort: Effort) -> Findings:
-    """Run the reduction behind the hardness result on small bipartite graphs."""
+    """By citation; the reduction is run on small graphs: with X the identity, rank one and entries
+    observed repeatedly, the best fit must find the largest biclique.
+    """
     graph = (effort.rng.random((effort.pick(4, 6), 6)) < 0.6).astype(np.float64)
     graph[0, 0] = 1.0
     values, blocks = rank_one_values(graph), rank_one_values(TWO_BLOCKS)
@@ -135,8 +133,6 @@ def largest_biclique(adjacency: Array) -> int:
     says="The methods easily extend to labels with more than two values, 1 to C.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="Four classes in four directions of the plane: squared loss on the numbers 1 to 4 with one "
-    "column of Z per label, and on indicators with one per class; both with the classes renamed.",
     refuted_by="Predictions from the numbers that do not depend on the order of the names.",
     correct="With one column of Z for each class of each label (L C in all) and the largest score "
     "chosen. One column per label, as in Equation (1), takes the names of the classes for numbers.",
@@ -148,7 +144,9 @@ def largest_biclique(adjacency: Array) -> int:
     matters=2,
 )
 def more_than_two_classes(effort: Effort) -> Findings:
-    """Class numbers as labels depend on the order of the names; one column per class does not."""
+    """Four classes in four directions of the plane: squared loss on the numbers 1 to 4 with one
+    column of Z per label, and on indicators with one per class; both with the classes renamed.
+    """
     classes = effort.rng.integers(4, size=effort.pick(300, 3000))
     angles = 2 * np.pi * classes / 4 + effort.rng.uniform(-0.3, 0.3, classes.size)
     X = np.column_stack([np.cos(angles), np.sin(angles), np.ones(classes.size)])
@@ -185,7 +183,6 @@ def class_by_column(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
     says="The squared loss is |y - f|^2, and in Table 1 half of it.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Equation (12) beside exact slopes of both, and the minimisers with penalties 2 and 1.",
     refuted_by="A gradient (12) that belongs to |y - f|^2.",
     correct="Equations (12) and (13) belong to |y - f|^2 / 2; without the half, lambda doubles.",
     why="Two losses that differ by a factor of two share one lambda.",
@@ -193,7 +190,7 @@ def class_by_column(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
     sure=Sure.PROVED,
 )
 def one_half_or_not(effort: Effort) -> Findings:
-    """Equation (12) is the gradient of half the squared error; the penalty halves with it."""
+    """Equation (12) beside exact slopes of both, and the minimisers with penalties 2 and 1."""
     data = ordinary(effort.rng)
     W, H = effort.rng.standard_normal((8, 3)), effort.rng.standard_normal((7, 3))
     direction = effort.rng.standard_normal((8, 3))
@@ -232,12 +229,10 @@ def soft_threshold(A: Array, level: float) -> Array:
     place="Section 2.1",
     says="CPLST overfits when there are many features, and a penalty prevents that.",
     kind=Kind.CONSISTENCY,
-    how="Planted predictors of rank 2 with noise, n = 60: excess risk of the closed form over that "
-    "with a penalty of the noise's size, for d = 50 and d = 3.",
     refuted_by="No gain from a penalty at d = 50.",
 )
 def overfitting_without_penalty(effort: Effort) -> Findings:
-    """With nearly as many features as points a penalty pays; with few it hardly matters."""
+    """Rank 2 with noise, n = 60: excess of the closed form over a penalised fit, d = 50 and 3."""
     many, few = (_excess_ratio(effort, n=60, d=d) for d in (50, 3))
     # The logarithm of a ratio has deviation 0.37 at d = 50 (mean 0.6) and 0.25 at d = 3 (mean
     # -0.1): both thresholds are more than five standard errors of 24 draws away.

@@ -25,7 +25,6 @@ LIMIT = "alternating minimisation to its rounding limit"
     says="The trace norm of W H^T is (|W|_F^2 + |H|_F^2) / 2.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="Many random factorisations of one Z, and the balanced one.",
     refuted_by="A factorisation below the trace norm, or a balanced one above it.",
     correct="It is the minimum over factorisations with at least rank(Z) columns, attained by the "
     "balanced one; any other is larger.",
@@ -34,7 +33,7 @@ LIMIT = "alternating minimisation to its rounding limit"
     sure=Sure.PROVED,
 )
 def trace_norm_of_factors(effort: Effort) -> Findings:
-    """Half the squared norms is the trace norm for the best factorisation only."""
+    """Many random factorisations of one Z, and the balanced one."""
     U, V = (np.linalg.qr(effort.rng.standard_normal((size, 3)))[0] for size in (9, 8))
     roots = np.sqrt([4.0, 2.0, 1.0])
     W, H = U * roots, V * roots
@@ -62,12 +61,12 @@ def half_squares(W: Array, H: Array) -> float:
     place="Equation (5)",
     says="Minimising over W and H is minimising over Z of rank at most k.",
     kind=Kind.EQUALITY,
-    how="Compare the solver's factors for k = min(d, L) with proximal gradients over Z and with "
-    "its own certificate; for k = 2, compare penalty and trace norm at the end.",
     refuted_by="Minima that differ by more than the certified gap.",
 )
 def factored_equals_convex(effort: Effort) -> Findings:
-    """With enough columns the factored minimum is the convex one; few are balanced."""
+    """Compare the solver's factors for k = min(d, L) with proximal gradients over Z and with its
+    own certificate; for k = 2, compare penalty and trace norm at the end.
+    """
     data = ordinary(effort.rng)
     found, few = (_fit(data, rank, 3.0) for rank in (7, 2))
     convex = _proximal_gradient(data, 3.0)
@@ -110,11 +109,10 @@ def _convex_value(data: Instance, Z: Array, penalty: float) -> float:
     place="Section 3",
     says="For fixed W the objective is convex in H, and for fixed H in W.",
     kind=Kind.CONSISTENCY,
-    how="Least eigenvalues of both Hessians for the losses of Table 1, its derivatives corrected.",
     refuted_by="An eigenvalue below the penalty.",
 )
 def convex_in_each_factor(effort: Effort) -> Findings:
-    """Both Hessians have no eigenvalue below the penalty; jointly the problem is not convex."""
+    """Least eigenvalues of both Hessians for the losses of Table 1, its derivatives corrected."""
     lowest = []
     for name in SMOOTH:
         world = factor_world(effort.rng, LOSSES[name])
@@ -140,13 +138,13 @@ def _lowest(problem: object, point: Array) -> float:
     place="Section 3",
     says="Alternation converges to a stationary point if both subproblems have unique minimisers.",
     kind=Kind.CONSISTENCY,
-    how="Gradient in W and H at the end, for the three losses with missing labels; a positive "
-    "penalty makes both subproblems strongly convex. Without one, W with dependent columns leaves "
-    "the H-problem without a unique minimiser.",
     refuted_by="A gradient that does not vanish.",
 )
 def ends_at_a_stationary_point(effort: Effort) -> Findings:
-    """With a penalty the gradient vanishes at the end; without, a subproblem may not be unique."""
+    """Gradient in W and H at the end, for the three losses with missing labels; a positive penalty
+    makes both subproblems strongly convex. Without one, W with dependent columns leaves the
+    H-problem without a unique minimiser.
+    """
     left = []
     for name in SMOOTH:
         world = factor_world(effort.rng, LOSSES[name])
@@ -175,8 +173,6 @@ def _gradient_norm(world: FactorWorld) -> float:
     "is asked whether a linear kernel gives back the linear method.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="Linear kernel against the linear method: predictions with |Z|_tr and with |K^(1/2) Z|_tr "
-    "on the coefficients, and with K the identity.",
     refuted_by="Equal predictions with |Z|_tr for a general Gram matrix.",
     correct="The method carried over to kernels has the penalty |K^(1/2) Z|_tr, K the Gram matrix; "
     "on coefficients |Z|_tr is another method, the same only if K is the identity.",
@@ -187,7 +183,7 @@ def _gradient_norm(world: FactorWorld) -> float:
     matters=2,
 )
 def kernel_remark(effort: Effort) -> Findings:
-    """The trace norm of coefficients gives another problem than the linear one, unless K = I."""
+    """Linear kernel against the linear method, by |Z|_tr and |K^(1/2) Z|_tr; K the identity."""
     data = ordinary(effort.rng, n=20, d=5, n_labels=4)
     rows = Instance("orthonormal rows", np.linalg.qr(data.X[:5].T)[0].T, data.Y[:5], 3)
     literal, corrected = (_kernel_change(data, power) for power in (1.0, 0.5))

@@ -46,8 +46,6 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
     "minimal.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="Random starts in both cases against the closed-form minimum; starts at W = 0 and on "
-    "trailing singular vectors, and the latter moved by 1e-6.",
     refuted_by="A random start that ends above the minimum, or a saddle start that leaves.",
     correct="From almost every start (a random one, say). W = 0 and starts orthogonal to a leading "
     "singular vector are never left in exact arithmetic.",
@@ -58,7 +56,7 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
     matters=2,
 )
 def global_minimum_from_random_starts(effort: Effort) -> Findings:
-    """Both cases reach the global minimum from every random start, here over a clear gap."""
+    """Random starts against the closed form; starts at W = 0, on trailing vectors and near them."""
     for data, penalty, least in _cases(effort.rng):
         ends = []
         for _ in range(effort.pick(5, 50)):
@@ -104,8 +102,6 @@ def saddle_height(Y: Array, penalty: float) -> float:
     says="Open question: when does alternating minimisation reach the global minimum?",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.ANSWERED,
-    how="X = diag(1, 3), Y = diag(3, 13/6), lambda = 1, k = 1: values and Hessians of the two "
-    "solutions on the axes in closed form, and random starts.",
     refuted_by="A worse solution that is not a strict minimum, or that no start ends in.",
     correct="Not for general X and lambda > 0. The example has strict local minima of value 4.847 "
     "and 5.167, and a good part of random starts end in the worse. For diagonal X and Y, a_i = x_i "
@@ -120,7 +116,7 @@ def saddle_height(Y: Array, penalty: float) -> float:
     matters=2,
 )
 def spurious_minimum(effort: Effort) -> Findings:
-    """X = diag(1, 3), penalty 1, k = 1: two strict local minima; many starts miss the better."""
+    """X = diag(1, 3), Y = diag(3, 13/6), k = 1: both axes in closed form, and random starts."""
     X, Y, penalty = TWO_MINIMA
     values, lowest = zip(*(coordinate_solution(X, Y, penalty, i) for i in (0, 1)), strict=True)
     number = effort.pick(40, 150)

@@ -28,7 +28,6 @@ CONSTANT = 2.0  # of the O() of Algorithm 1: two products with X, two passes ove
     says="The average number of nonzeros is the sum over i of |x|_0 / n.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Evaluate the printed sum for every choice of x.",
     refuted_by="One value whatever x is.",
     correct="|x_i|_0 under the sum.",
     why="The summand does not depend on the index of the sum.",
@@ -36,7 +35,7 @@ CONSTANT = 2.0  # of the O() of Algorithm 1: two products with X, two passes ove
     sure=Sure.PROVED,
 )
 def average_number_of_nonzeros(effort: Effort) -> Findings:
-    """The printed sum has no index under it; with x_i it is nnz(X) / n."""
+    """Evaluate the printed sum for every choice of x."""
     X = effort.rng.random((50, 40)) < np.linspace(0.05, 0.9, 50)[:, None]
     X[0], X[-1] = np.arange(40) < 1, True
     printed = [printed_average(X, i) for i in range(len(X))]
@@ -56,7 +55,6 @@ def printed_average(X: NDArray[np.bool_], i: int) -> float:
     says="The design has O(|Omega| d k) nonzeros, d the average number of nonzero features.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    how="Count with labels independent of density, and with one dense point that has most labels.",
     refuted_by="A count within a constant of the formula for the dense point.",
     correct="The count is k sum_i |Omega_i| |x_i|_0; the formula holds if points with more labels "
     "seen are not the denser ones.",
@@ -66,7 +64,7 @@ def printed_average(X: NDArray[np.bool_], i: int) -> float:
     sure=Sure.PROVED,
 )
 def nonzeros_of_the_design(effort: Effort) -> Findings:
-    """|Omega| times the average needs points with more labels not to be the denser ones."""
+    """Count with labels independent of density, and with one dense point that has most labels."""
     n, d, k = 1000, 4000, 3
     even, dense = np.full(n, 4), np.r_[d, np.full(n - 1, 4)]
     seen = effort.rng.permutation(np.repeat([1, 3], n // 2))
@@ -120,11 +118,10 @@ def tally(A: Array) -> Tally:
     place="Algorithm 1",
     says="Gradient and Hessian product cost O((nnz(X) + |Omega| + d) k).",
     kind=Kind.RATE,
-    how="Multiplications with X in the solver, plus two passes over entries, for three densities.",
     refuted_by="A count above twice the formula.",
 )
 def cost_of_algorithm_1(effort: Effort) -> Findings:
-    """Two products with X and two passes over the entries per gradient, whatever the sizes."""
+    """Multiplications with X in the solver, plus two passes over entries, for three densities."""
     shares = [operations(_sparse_world(effort, share)) for share in (0.1, 0.5, 0.9)]
     gradients, images = zip(*((o.gradient / o.unit, o.image / o.unit) for o in shares), strict=True)
     name = "operations of a gradient over (nnz(X) + |Omega| + d) k"
@@ -173,7 +170,6 @@ def _sparse_world(effort: Effort, share: float) -> FactorWorld:
     says="Both operations can be done in O((|Omega| + nnz(X) + d + L) k) time.",
     kind=Kind.RATE,
     verdict=Verdict.LOOSE,
-    how="Count multiplications in the solver with 6 labels that are seen and 6,000 that never are.",
     refuted_by="A count above twice the formula, or one that grows with labels that are not seen.",
     correct="The L is not needed, as Section 3.1 has it: a label that is never seen costs nothing.",
     why="A label that is never seen has no entry in Omega, and its row of H is never read.",
@@ -181,7 +177,7 @@ def _sparse_world(effort: Effort, share: float) -> FactorWorld:
     sure=Sure.PROVED,
 )
 def cost_with_the_number_of_labels(effort: Effort) -> Findings:
-    """Labels that are never seen enter the printed cost and cost nothing."""
+    """Count multiplications in the solver with 6 labels that are seen and 6,000 that never are."""
     world, unseen = _sparse_world(effort, 0.5), 6000
     wide = replace(
         world,
@@ -208,12 +204,10 @@ def printed_cost_with_labels(found: Operations, n_labels: int) -> float:
     says="With all labels seen Algorithm 1 needs of the order of n L k time per operation; for the "
     "squared loss the cost depends on nnz(Y) instead of |Omega|.",
     kind=Kind.RATE,
-    how="Count multiplications of Algorithm 1 with all labels seen, and of a W-step by Algorithm 2 "
-    "with three labels per point of 300.",
     refuted_by="Fewer than n L k multiplications, or of that order for Algorithm 2.",
 )
 def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Findings:
-    """Algorithm 1 passes over all nL entries; Algorithm 2 only over those that are not zero."""
+    """Count multiplications of Algorithm 1 with all labels seen, and of a W-step of Algorithm 2."""
     full = factor_world(effort.rng, SQUARED, share=1.1)
     n, n_labels, k = 100, 300, 3
     X, Y = np.zeros((n, 20)), np.zeros((n, n_labels))
@@ -230,7 +224,6 @@ def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Findings:
     says="Algorithm 2 takes O((nnz(X) + nnz(Y)) k + (n + L) k^2) time.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    how="Count multiplications in the solver's Algorithm 2, for d below and far above nnz(X).",
     refuted_by="A count within a constant of the formula for d far above nnz(X).",
     correct="Add d k, needed for lambda w and for the result itself; it is covered by nnz(X) k "
     "only if X has no more columns than nonzeros.",
@@ -239,7 +232,7 @@ def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Findings:
     sure=Sure.PROVED,
 )
 def cost_of_algorithm_2(effort: Effort) -> Findings:
-    """The printed cost leaves out dk, which is most of it when X has more columns than nonzeros."""
+    """Count multiplications in the solver's Algorithm 2, for d below and far above nnz(X)."""
     many, few = (_algorithm_2(effort, d) for d in (6, 20_000))
     yield CONDITION.at_most("operations over the printed count, d < nnz(X)", many[0], 3.0)
     yield REFUTES.at_least("the same, d = 20,000 and 40 nonzeros", few[0], 20.0)
@@ -281,12 +274,12 @@ def printed_cost(nnz_X: int, nnz_Y: int, n: int, n_labels: int, k: int) -> float
     place="Section 3.2",
     says="Algorithm 2 uses only O(n k + k^2) extra space.",
     kind=Kind.RATE,
-    how="Run both of its procedures as printed on sparse X and Y and watch the memory in use: at "
-    "the peak, less the result. Forming X W H^T - Y for comparison.",
     refuted_by="A peak above four times n k + k^2 numbers, or one that grows with L or d.",
 )
 def extra_space_of_algorithm_2(effort: Effort) -> Findings:
-    """Beyond its result of d k numbers Algorithm 2 holds a few matrices of n x k."""
+    """Run both of its procedures as printed on sparse X and Y and watch the memory in use: at the
+    peak, less the result. Forming X W H^T - Y for comparison.
+    """
     n, k = 500, 8
     worst = 0.0
     for d, n_labels in ((300, 200), (6000, 200), (300, 6000)):
@@ -331,8 +324,6 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
     "both up without further effort (drawn in Figure 3, which is not in the text).",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    how="Count the multiplications of a gradient that are not in a product of matrices, at the "
-    "sizes of delicious in Table 2; they bound the gain by Amdahl's law for any number of cores.",
     refuted_by="A bound above 3 with a fifth of the labels, or below 10 with two per point.",
     correct="For Algorithm 2, and for Algorithm 1 if |Omega| is well below nnz(X) (products with "
     "sparse matrices counted as the library's): its step 2 computes single entries of A H^T, which "
@@ -344,7 +335,9 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
     matters=2,
 )
 def gain_of_parallel_products(_: Effort) -> Findings:
-    """Step 2 of Algorithm 1 is no product of matrices, and with many labels it is much of it."""
+    """Count the multiplications of a gradient that are not in a product of matrices, at the sizes
+    of delicious in Table 2; they bound the gain by Amdahl's law for any number of cores.
+    """
     sizes = printed.statistics()
     n_labels, nonzeros, positives = (
         float(sizes[name]["delicious"])

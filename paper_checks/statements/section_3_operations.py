@@ -43,11 +43,10 @@ def _relative(found: NDArray[Any], expected: NDArray[Any]) -> float:
     place="Equation (6)",
     says="For fixed W each row of H is a regression on the k features X W of its own points.",
     kind=Kind.EQUALITY,
-    how="One update of H by the solver against a ridge regression per label, with missing labels.",
     refuted_by="A row that is not the minimiser of its own problem.",
 )
 def rows_of_H_are_independent(effort: Effort) -> Findings:
-    """The solver's H is, row by row, the ridge regression on the label's own points."""
+    """One update of H by the solver against a ridge regression per label, with missing labels."""
     world = factor_world(effort.rng, SQUARED)
     A = world.X @ world.W
     rows = [
@@ -83,11 +82,10 @@ def updated(world: FactorWorld, letter: str = "H") -> GeneralLoss:
     place="Equation (7)",
     says="For fixed H, W is one regression with the |Omega| points h_j (x) x_i.",
     kind=Kind.EQUALITY,
-    how="Write the design out; compare objective and minimiser with the solver's.",
     refuted_by="Different objectives or minimisers.",
 )
 def W_is_one_regression(effort: Effort) -> Findings:
-    """g(w) on the written-out design is the solver's W-problem, and so is its minimiser."""
+    """Write the design out; compare objective and minimiser with the solver's."""
     apart = [
         abs(world.value(vec(world.W)) / float(problem.values(problem.at(world.W))[0, 0]) - 1)
         for world in _worlds(effort)
@@ -109,11 +107,10 @@ def _solution(world: FactorWorld) -> Array:
     place="Equation (8)",
     says="The gradient of g is the sum of l' times h_j (x) x_i, plus lambda w.",
     kind=Kind.EQUALITY,
-    how="Against central differences of g, three losses.",
     refuted_by="A slope that differs.",
 )
 def gradient_formula(effort: Effort) -> Findings:
-    """The gradient of Equation (8) is the slope of g."""
+    """Against central differences of g, three losses."""
     errors = []
     for world in _worlds(effort):
         w, s = vec(world.W), effort.rng.standard_normal(world.W.size)
@@ -127,11 +124,10 @@ def gradient_formula(effort: Effort) -> Findings:
     place="Equation (9)",
     says="The Hessian of g is the sum of l'' times the outer products, plus lambda I.",
     kind=Kind.EQUALITY,
-    how="Against central differences of the gradient, three losses, away from the hinge's kinks.",
     refuted_by="A slope of the gradient that differs.",
 )
 def hessian_formula(effort: Effort) -> Findings:
-    """The Hessian of Equation (9) is the slope of the gradient (away from the hinge's kinks)."""
+    """Against central differences of the gradient, three losses, away from the hinge's kinks."""
     errors = []
     for world in _worlds(effort):
         w, s = vec(world.W), effort.rng.standard_normal(world.W.size)
@@ -154,11 +150,10 @@ def _to_the_kink(world: FactorWorld, w: Array, s: Array) -> float:
     place="Section 3.1",
     says="(B^T (x) A) vec(S) = vec(A S B), and h (x) x = vec(x h^T).",
     kind=Kind.EQUALITY,
-    how="Random matrices, columns stacked; rows stacked for comparison.",
     refuted_by="A difference beyond rounding.",
 )
 def kronecker_identity(effort: Effort) -> Findings:
-    """(B^T (x) A) vec(S) = vec(A S B) with columns stacked, and h (x) x = vec(x h^T)."""
+    """Random matrices, columns stacked; rows stacked for comparison."""
     A, S, B = (effort.rng.standard_normal(shape) for shape in ((4, 5), (5, 3), (3, 6)))
     x, h = A[0], B[0]
     columns = _relative(np.kron(B.T, A) @ vec(S), vec(A @ S @ B))
@@ -174,11 +169,10 @@ def kronecker_identity(effort: Effort) -> Findings:
     place="Equation (10)",
     says="The gradient is vec(X^T D H) + lambda w, D the derivatives at the observed entries.",
     kind=Kind.EQUALITY,
-    how="The solver's Algorithm 1 against the sum of Equation (8), three losses, missing labels.",
     refuted_by="A difference beyond rounding.",
 )
 def gradient_by_algorithm_1(effort: Effort) -> Findings:
-    """X^T D H + penalty W, as the solver computes it, against the sum over all entries."""
+    """The solver's Algorithm 1 against the sum of Equation (8), three losses, missing labels."""
     errors = []
     for world in _worlds(effort):
         problem = world.feature_problem
@@ -193,11 +187,10 @@ def gradient_by_algorithm_1(effort: Effort) -> Findings:
     place="Equation (11)",
     says="The Hessian times s is vec(X^T U H) + lambda s.",
     kind=Kind.EQUALITY,
-    how="The solver's Algorithm 1 against the Hessian of Equation (9) written out, three losses.",
     refuted_by="A difference beyond rounding.",
 )
 def hessian_product_by_algorithm_1(effort: Effort) -> Findings:
-    """X^T U H + penalty S, as the solver computes it, against the Hessian written out."""
+    """The solver's Algorithm 1 against the Hessian of Equation (9) written out, three losses."""
     errors = []
     for world in _worlds(effort):
         problem, S = world.feature_problem, effort.rng.standard_normal(world.W.shape)
@@ -227,11 +220,10 @@ def _full(effort: Effort) -> FactorWorld:
     place="Equation (12)",
     says="Squared loss, full labels: the gradient is vec(X^T X W H^T H - X^T Y H) + lambda w.",
     kind=Kind.EQUALITY,
-    how="Against the sum of Equation (8); with half of the labels missing it must differ.",
     refuted_by="A difference beyond rounding with full labels.",
 )
 def gradient_with_full_labels(effort: Effort) -> Findings:
-    """Equation (12) is Equation (8) when every label is seen."""
+    """Against the sum of Equation (8); with half of the labels missing it must differ."""
     world = _full(effort)
     missing = factor_world(effort.rng, SQUARED, share=0.5)
     error = _relative(gradient_12(world), world.gradient(vec(world.W)))
@@ -245,11 +237,10 @@ def gradient_with_full_labels(effort: Effort) -> Findings:
     place="Equation (13)",
     says="Squared loss, full labels: the Hessian times s is vec(X^T X S H^T H) + lambda s.",
     kind=Kind.EQUALITY,
-    how="Against the Hessian of Equation (9) written out.",
     refuted_by="A difference beyond rounding.",
 )
 def hessian_with_full_labels(effort: Effort) -> Findings:
-    """Equation (13) is Equation (9) times a vector when every label is seen."""
+    """Against the Hessian of Equation (9) written out."""
     world, S = _full(effort), effort.rng.standard_normal((7, 3))
     error = _relative(hessian_product_13(world, S), world.hessian(vec(world.W)) @ vec(S))
     yield SUPPORTS.equal("relative difference", error, 0.0, 1e-12)
@@ -260,11 +251,10 @@ def hessian_with_full_labels(effort: Effort) -> Findings:
     place="Algorithm 2",
     says="The algorithm for squared loss and full labels solves the W-problem.",
     kind=Kind.EQUALITY,
-    how="The solver's Algorithm 2 with conjugate gradients to the end, against the dk x dk system.",
     refuted_by="Another solution.",
 )
 def algorithm_2_solves_the_W_problem(effort: Effort) -> Findings:
-    """The solver's Algorithm 2 ends at the solution of the dk x dk system written out."""
+    """The solver's Algorithm 2 with conjugate gradients to the end, against the dk x dk system."""
     world = _full(effort)
     iterate = FullSquared(
         CountingMatrix(as_matrix(world.X)), as_matrix(world.Y), world.penalty, THOROUGH, False

@@ -57,7 +57,6 @@ def normalised_empirical_risk(problem: Problem, Z: Array) -> float:
     "beside the population risk of one random label as its counterpart.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Logistic loss at Z = 0, where both risks are known exactly, with s = 10.",
     refuted_by="The printed empirical risk equal to the population risk for s > 1.",
     correct="Divide the empirical risk by n s; the sum as printed estimates s times the population "
     "risk, and Appendix B.2 itself compares it with s E[loss].",
@@ -67,7 +66,7 @@ def normalised_empirical_risk(problem: Problem, Z: Array) -> float:
     matters=2,
 )
 def risks_of_one_and_of_s_labels(effort: Effort) -> Findings:
-    """At Z = 0 the logistic loss is log 2 whatever the sample, so that both risks are exact."""
+    """Logistic loss at Z = 0, where both risks are known exactly, with s = 10."""
     s, loss = 10, LOSSES["logistic"]
     world = Scenario(IsotropicGaussian(5), AllOnes(20), UniformLabels(20, s))
     Z = np.zeros((5, 20))
@@ -95,7 +94,6 @@ def feasible(rank: int, shape: tuple[int, int], radius: float, rng: np.random.Ge
     "with the rank constraint one may expect better generalisation than the bounds say.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="The supremum of <Z, V> over the trace ball is attained at a matrix of rank one.",
     refuted_by="A maximiser over the trace ball of rank above one, or a smaller supremum.",
     correct="The class is smaller only with both constraints, and even then its Rademacher average "
     "is the same for every k >= 1, as extreme points have rank one: these bounds do not improve.",
@@ -106,7 +104,7 @@ def feasible(rank: int, shape: tuple[int, int], radius: float, rng: np.random.Ge
     matters=2,
 )
 def rank_constraint_and_complexity(effort: Effort) -> Findings:
-    """The supremum over the trace ball is attained at rank one: no rank constraint lowers it."""
+    """The supremum of <Z, V> over the trace ball is attained at a matrix of rank one."""
     radius, shape = 2.0, (6, 9)
     ball = TraceBall(radius)
     V = effort.rng.normal(size=shape)
@@ -132,7 +130,6 @@ def rank_constraint_and_complexity(effort: Effort) -> Findings:
     "radius/sqrt(n), as Appendix C.2 proves.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
-    how="Risk of the Frobenius minimiser in the world of C.2; measured excess where it is planted.",
     refuted_by="A positive excess risk in the world of Appendix C.2.",
     correct="C.2 bounds the generalisation gap, which Appendix B.1 itself calls 'excess risk'; in "
     "that sense it is right. The excess over the least risk, which Section 4 sets out to bound, is "
@@ -144,7 +141,7 @@ def rank_constraint_and_complexity(effort: Effort) -> Findings:
     matters=3,
 )
 def frobenius_excess(effort: Effort) -> Findings:
-    """Appendix C.2's world has no excess risk; the planted one has 0.3003 radius/sqrt(n)."""
+    """Risk of the Frobenius minimiser in the world of C.2; measured excess where it is planted."""
     n, size = 4096, 16
     loss, ball = LOSSES["linear"], FrobeniusBall(1.0)
     world = Scenario(RademacherVectors(size), AllOnes(size), UniformLabels(size))
@@ -174,7 +171,6 @@ def _in_root_n(value: float, stderr: float, n: int) -> Estimate:
     says="At radius sqrt(L) the trace ball has excess 1/sqrt(n) in order, the Frobenius sqrt(L/n).",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    how="Both averages at radius sqrt(L) for d = L, d = 1, n < L, n = L log L; bounds as L grows.",
     refuted_by="A trace average that grows with L = d, or one that does not at d = 1.",
     correct="Needs L = O(d), n >= c L log L, and a bounded loss or Bousquet's inequality.",
     why="The rates are those of Theorem 4 and need its conditions; at radius sqrt(L) the range of "
@@ -184,7 +180,7 @@ def _in_root_n(value: float, stderr: float, n: int) -> Estimate:
     matters=2,
 )
 def radius_of_root_labels(effort: Effort) -> Findings:
-    """With radius sqrt(L) the trace average stays at 2/sqrt(n) if d >= L and grows if not."""
+    """Both averages at radius sqrt(L) for d = L, d = 1, n < L, n = L log L; bounds as L grows."""
     n, draws = 10**8, effort.pick(60, 400)
     small, large, one, few, enough = (
         _root_radius(d, n_labels, points, draws, effort.rng)
@@ -241,7 +237,6 @@ def claimed_shared_norm(n_labels: int) -> float:
     says="One predictor for all labels has |z 1^T|_tr <= sqrt(L).",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="Trace norm and size of predictions for |z| = 1, |z| = 2 and |z| = sqrt(d).",
     refuted_by="A trace norm other than |z| sqrt(L).",
     correct="Needs |z| <= 1, with which isotropic x of norm one is predicted at the size "
     "1/sqrt(d); predictions of order one need the radius sqrt(dL).",
@@ -250,7 +245,7 @@ def claimed_shared_norm(n_labels: int) -> float:
     sure=Sure.PROVED,
 )
 def norm_of_a_shared_predictor(effort: Effort) -> Findings:
-    """|z 1^T|_tr = |z| sqrt(L); predictions of order one need |z| = sqrt(d)."""
+    """Trace norm and size of predictions for |z| = 1, |z| = 2 and |z| = sqrt(d)."""
     d, n_labels = 16, 25
     ball = TraceBall(1.0)
     unit = effort.rng.normal(size=d)
@@ -277,7 +272,6 @@ def _power(S: Array, Z: Array) -> float:
     says="The excess risk is at most two uniform deviations.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
-    how="Exact probability of an excess above the sharper bound, one feature and one label.",
     refuted_by="An excess above the sharper bound with probability above delta.",
     correct="One deviation, centred at the best Z: 2 C R_n + B sqrt(2 log(1/delta)/n); the paper's "
     "own constants are 8 C R_n and 2B sqrt((1 + 1/s) log(2/delta)/(2n)).",
@@ -286,10 +280,10 @@ def _power(S: Array, Z: Array) -> float:
     sure=Sure.PROVED,
 )
 def two_deviations(_: Effort) -> Findings:
-    """One deviation, centred at the best Z, does: half of the complexity term, and it holds.
+    """Exact probability of an excess above the sharper bound, one feature and one label.
 
-    In one dimension with one label the minimiser is a sign, wrong with a binomial chance, and
-    the excess is then twice the bias: both are exact.
+    In one dimension with one label the minimiser is a sign, wrong with a binomial chance, and the
+    excess is then twice the bias: both are exact.
     """
     n, delta = 400, 0.05
     setting = Setting.of(RademacherVectors(1), UniformLabels(1), n)
@@ -315,11 +309,10 @@ def two_deviations(_: Effort) -> Findings:
     says="When all labels share one predictor, learning it from all n points beats learning one "
     "predictor per label from n/L points, and trace regularisation comes nearer to it.",
     kind=Kind.RATE,
-    how="Squared loss, shared predictor, exact minimisers of both balls and pooled least squares.",
     refuted_by="A trace excess not below the Frobenius one.",
 )
 def one_predictor_for_all_labels(effort: Effort) -> Findings:
-    """Shared predictor, squared loss: pooled d/(2n), trace between, Frobenius near d L/(2n)."""
+    """Squared loss, shared predictor, exact minimisers of both balls and pooled least squares."""
     cell: dict[str, Any] = {
         "law": "gaussian",
         "labels": "shared",
@@ -360,8 +353,6 @@ def share_lost(Z: Array, ball: TraceBall | FrobeniusBall) -> float:
     says="If labels are correlated, both regularisations are expected to have similar biases.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="Distance of the best predictor from each ball of half its Frobenius norm, squared loss "
-    "and isotropic features: rank one, and rank 8 for 64 labels.",
     refuted_by="Biases that differ at rank one, or agree at rank 8.",
     correct="The biases agree where the best predictor has rank one. At rank r with equal singular "
     "values its trace norm is sqrt(r) times its Frobenius norm, and the trace ball loses (1 - "
@@ -373,7 +364,7 @@ def share_lost(Z: Array, ball: TraceBall | FrobeniusBall) -> float:
     sure=Sure.PROVED,
 )
 def biases_of_both_balls(effort: Effort) -> Findings:
-    """The biases agree at rank one; at rank 8 the trace ball of the same radius loses more."""
+    """Distance of the best predictor from balls of half its norm: rank one, and rank 8 of 64."""
     trace, frobenius = TraceBall(0.5), FrobeniusBall(0.5)
     one, eight = (equal_singular_values(rank, 64, effort.rng) for rank in (1, 8))
     predicted = (1 - 0.5 / math.sqrt(8)) ** 2

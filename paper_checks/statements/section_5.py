@@ -21,8 +21,6 @@ ROUNDED = 0.5  # scores above it are rounded to 1
     says="The Hamming loss is the sum over i and j of I[round(f^j(x)) != y^j], over n L.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Evaluate the printed sum for every choice of x and y; with x_i and y_i, compare it with "
-    "the share of wrong entries.",
     refuted_by="One value whatever x and y are.",
     correct="f^j(x_i) and y_i^j under the sum, as its words have it: for each pair of a point and "
     "a label. (The predictor f maps to R^L, not to R.)",
@@ -31,7 +29,7 @@ ROUNDED = 0.5  # scores above it are rounded to 1
     sure=Sure.PROVED,
 )
 def hamming_loss_as_printed(effort: Effort) -> Findings:
-    """The printed sum has no index of the point under it; with x_i it is the share of errors."""
+    """The printed sum for every x and y; with x_i and y_i, beside the share of wrong entries."""
     Y = effort.rng.random((40, 12)) < 0.2
     scores = Y + effort.rng.normal(scale=0.5, size=Y.shape)
     values = [printed_hamming(scores, Y, i) for i in range(len(Y))]
@@ -61,8 +59,6 @@ def rounded(scores: Array) -> Array:
     "losses; Table 1 has labels -1 and +1 for the logistic and the squared hinge loss.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="The loss of scores that equal the labels, with -1 and +1 and with 0 and 1, beside the "
-    "printed losses; for a logistic fit with little penalty, the loss at thresholds 1/2 and 0.",
     refuted_by="A printed loss of the size that labels -1 and +1 would give.",
     correct="If the labels are 0 and 1 again when scores are judged: an absent label -1 is never "
     "met by a rounded score. This does not explain why these losses are above that of predicting "
@@ -75,7 +71,9 @@ def rounded(scores: Array) -> Array:
     sure=Sure.PROVED,
 )
 def rounding_with_signed_labels(effort: Effort) -> Findings:
-    """Judged with labels -1 and +1 even perfect scores would have nearly all entries wrong."""
+    """The loss of scores that equal the labels, with -1 and +1 and with 0 and 1, beside the printed
+    losses; for a logistic fit with little penalty, the loss at thresholds 1/2 and 0.
+    """
     Y = np.asarray(effort.rng.random((200, 30)) < 0.05, dtype=np.float64)
     signed = 2 * Y - 1
     literal, recoded = (np.mean(rounded(signed) != labels) for labels in (signed, Y))
@@ -116,7 +114,6 @@ def _logistic_losses(effort: Effort) -> tuple[float, float, float]:
     says="Average AUC is the area under the ROC curve of each test point, averaged.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="The area by trapezoids against the share of pairs in order; a point without any label.",
     refuted_by="An area for a point without labels.",
     correct="Over the points that have a label and lack one; for others there is no curve, and "
     "what they count is not said.",
@@ -125,7 +122,7 @@ def _logistic_losses(effort: Effort) -> tuple[float, float, float]:
     sure=Sure.PROVED,
 )
 def area_for_each_point(effort: Effort) -> Findings:
-    """The area is defined for points with and without labels of both kinds only."""
+    """The area by trapezoids against the share of pairs in order; a point without any label."""
     Y = np.asarray(effort.rng.random((30, 15)) < 0.3, dtype=np.float64)
     Y[:, :2] = [1.0, 0.0]
     scores = Y + effort.rng.standard_normal(Y.shape).round(1)  # rounded for ties

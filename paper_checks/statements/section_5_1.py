@@ -48,7 +48,6 @@ def named(gain: pd.Series) -> frozenset[str]:
     "losses too (Table 9, Table 14).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="LEML's Hamming losses are compared with that of predicting no label.",
     refuted_by="Other counts than those recorded.",
     correct="With squared loss and all labels. With logistic or squared hinge loss LEML is worse "
     "than predicting nothing on bibtex (10 of 10) and delicious (9 of 10); with missing labels on "
@@ -60,7 +59,7 @@ def named(gain: pd.Series) -> frozenset[str]:
     matters=2,
 )
 def leml_beats_predicting_nothing(_: Effort) -> Findings:
-    """Compare LEML's Hamming losses with those of the empty prediction."""
+    """LEML's Hamming losses are compared with that of predicting no label."""
     full, missing = (printed.only(printed.load(table), method="LEML") for table in (9, 14))
     full = full.assign(worse=worse_than_nothing(full))
     missing = missing.assign(worse=worse_than_nothing(missing))
@@ -80,7 +79,6 @@ def leml_beats_predicting_nothing(_: Effort) -> Findings:
     says="With squared loss LEML is consistently ahead of CPLST and BCS at every k/L (Figure 1).",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
-    how="All 200 comparisons in Table 6 to Table 10 are made.",
     refuted_by="No comparison lost.",
     correct="It does in 193 of 200. BCS is ahead on autofood at 100 % (top-1 84.21 against 81.58), "
     "CPLST on delicious at 60, 80 and 100 % (AUC 0.8834 against 0.8814; but see D23), and three "
@@ -91,7 +89,7 @@ def leml_beats_predicting_nothing(_: Effort) -> Findings:
     matters=2,
 )
 def leml_is_better_at_all_ratios(_: Effort) -> Findings:
-    """Count where LEML with squared loss is behind CPLST or BCS."""
+    """All 200 comparisons in Table 6 to Table 10 are made."""
     frame = printed.only(printed.full_label_tables(), loss="squared")
     gain = pd.concat([printed.gains(frame, rival) for rival in ("BCS", "CPLST")])
     yield from REFUTES.cells("behind", named(gain[gain < 0]), BEHIND_CPLST_OR_BCS)
@@ -110,12 +108,10 @@ def against_wsabie(frame: pd.DataFrame, loss: str) -> pd.Series:
     place="Table 3",
     says="With the best loss for each data set LEML is always better than WSABIE, or competitive.",
     kind=Kind.CONSISTENCY,
-    how="LEML is compared with WSABIE loss by loss, here and in Table 10; an AUC lower by up to "
-    "0.02 counts as competitive.",
     refuted_by="Squared loss behind in anything but AUC on bibtex, or there by over 0.02.",
 )
 def leml_is_competitive_with_wsabie(_: Effort) -> Findings:
-    """Count where WSABIE is ahead of LEML, loss by loss."""
+    """LEML against WSABIE loss by loss, here and in Table 10; 0.02 less AUC is competitive."""
     gain = {
         loss: against_wsabie(printed.load(3), loss)
         for loss in ("squared", "logistic", "squared_hinge")
@@ -144,11 +140,10 @@ def _on_wiki(method: str, metric: str) -> float:
     place="Table 4",
     says="On wiki LEML takes under six hours to an AUC of 0.9374, WSABIE 1.6 days to 0.9058.",
     kind=Kind.CONSISTENCY,
-    how="The seconds are converted and the AUCs compared.",
     refuted_by="Other hours, days or AUCs.",
 )
 def training_times_on_wiki(_: Effort) -> Findings:
-    """Convert the times to the hours and days of the text."""
+    """The seconds are converted and the AUCs compared."""
     hours, leml, days, wsabie = printed.QUOTED["times on wiki"].numbers
     spent = {method: _on_wiki(method, "seconds") for method in ("LEML", "WSABIE")}
     auc = {method: _on_wiki(method, "auc") for method in ("LEML", "WSABIE")}
@@ -171,7 +166,6 @@ def growth_for(total: float) -> float:
     says="WSABIE's first three epochs take 7,000, 16,000 and 36,000 s, five almost two days.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="The three times, extrapolated at their growth, as durations and as times on the clock.",
     refuted_by="Five epochs within two days if the times are durations.",
     correct="If the times are counted from the start (the fifth epoch then ends after 2.1 days). "
     "Read as durations, five epochs take 3.7 days at that growth, and two days only if the growth "
@@ -181,7 +175,7 @@ def growth_for(total: float) -> float:
     sure=Sure.EXACT,
 )
 def five_epochs_in_two_days(_: Effort) -> Findings:
-    """Extrapolate the three named times to five epochs, read as durations and as clock times."""
+    """The three times, extrapolated at their growth, as durations and as times on the clock."""
     growth = EPOCHS[2] / EPOCHS[1]
     clock = EPOCHS[2] * growth**2
     durations = sum(EPOCHS) + EPOCHS[2] * (growth + growth**2)
@@ -203,11 +197,10 @@ def five_epochs_in_two_days(_: Effort) -> Findings:
     says="LEML is ahead of WSABIE on eurlex and nus-wide by every measure; on wiki they are "
     "similar at k = 250 and LEML is ahead at k = 500.",
     kind=Kind.CONSISTENCY,
-    how="All 24 comparisons are made.",
     refuted_by="A comparison lost on eurlex, nus-wide or at k = 500.",
 )
 def leml_against_wsabie_on_large_data(_: Effort) -> Findings:
-    """Compare the two methods row by row."""
+    """All 24 comparisons are made."""
     gain = printed.gains(printed.load(4).assign(loss=""), "WSABIE")
     wiki = gain.xs("wiki", level="dataset")
     others = gain.drop(index="wiki", level="dataset")
@@ -224,11 +217,10 @@ def leml_against_wsabie_on_large_data(_: Effort) -> Findings:
     place="Section 5.1",
     says="CPLST drops on autofood and compphys, where LEML does not.",
     kind=Kind.CONSISTENCY,
-    how="LEML's smallest lead there beside its largest on bibtex and delicious, in four tables.",
     refuted_by="Leads of the same size.",
 )
 def cplst_dips_where_features_abound(_: Effort) -> Findings:
-    """Compare LEML's lead over CPLST on autofood and compphys with that on the other two."""
+    """LEML's smallest lead there beside its largest on bibtex and delicious, in four tables."""
     frame = printed.only(printed.load(6, 7, 8, 10), loss="squared")
     gain = printed.gains(frame, "CPLST")
     dips = gain.index.get_level_values("dataset").isin(["autofood", "compphys"])
@@ -259,8 +251,6 @@ def largest_z(gain: pd.Series) -> pd.Series:
     "here read as a statement on significance.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="A lead of h hits has a z-value of at most sqrt(h) in any paired test; h comes from the "
-    "top-1 accuracies of Table 6 and the size of the test set.",
     refuted_by="A lead of four or more test points in one of the six rows recorded.",
     correct="Where a lead could be significant at all: on delicious from 60 % on it is one or two "
     "of 3,185 test points, on autofood at 40 % and 60 % of 38 (behind at 100 %); 14 of 20 remain.",
@@ -270,7 +260,7 @@ def largest_z(gain: pd.Series) -> pd.Series:
     matters=2,
 )
 def leads_that_cannot_be_significant(_: Effort) -> Findings:
-    """Find the rows in which LEML's lead in top-1 is too few test points for any paired test."""
+    """A lead of h hits has a z of at most sqrt(h); h from Table 6 and the size of the test set."""
     frame = printed.only(printed.load(6), loss="squared")
     gain = pd.concat([printed.gains(frame, "BCS"), printed.gains(frame, "CPLST")])
     gain = pd.concat([gain, against_wsabie(printed.load(6), "squared")])
@@ -290,8 +280,6 @@ def leads_that_cannot_be_significant(_: Effort) -> Findings:
     says="On bibtex and compphys LEML outperforms BR with all labels.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="BR has no column in Table 6 to Table 10; CPLST at k = L, which is BR by least squares "
-    "without a penalty, stands in for it.",
     refuted_by="Other counts than those recorded.",
     correct="On compphys at every k/L. On bibtex by all five measures for k/L of 80 and 100 %; in "
     "top-1 only there, in top-3 from 60 % on, by AUC at every k/L, against BR without a penalty.",
@@ -302,7 +290,7 @@ def leads_that_cannot_be_significant(_: Effort) -> Findings:
     matters=2,
 )
 def leml_outperforms_regression_on_bibtex(_: Effort) -> Findings:
-    """Compare LEML with CPLST at k = L, which is BR by least squares without a penalty."""
+    """CPLST at k = L, least squares without a penalty, stands in for BR, which has no column."""
     ahead = lead_over_regression() > 0
     bibtex = ahead.xs("bibtex", level="dataset")
     counts = bibtex.groupby(level="metric").sum()
@@ -330,7 +318,6 @@ def lead_over_regression() -> pd.Series:
     says="LEML is as accurate as BR even with a severe reduction in dimension (drawn in Figure 1).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="LEML at k/L 20 % is compared with CPLST at k = L, which stands in for BR as in D22.",
     refuted_by="A lead of BR below four points of top-1 on bibtex, or one on another data set.",
     correct="On autofood, compphys and delicious, where LEML is ahead at k/L 20 % by all five "
     "measures. On bibtex it is 4.69 points of top-1 and 2.75 of top-3 behind at 20 %, and within "
@@ -340,7 +327,7 @@ def lead_over_regression() -> pd.Series:
     sure=Sure.EXACT,
 )
 def leml_is_competitive_with_regression(_: Effort) -> Findings:
-    """Compare LEML at a fifth of the dimensions with least squares at all of them."""
+    """LEML at k/L 20 % is compared with CPLST at k = L, which stands in for BR as in D22."""
     lead = lead_over_regression()
     least = lead[lead.index.get_level_values("ratio") == 0.2]
     others = least.drop(index="bibtex", level="dataset")
@@ -356,11 +343,10 @@ def leml_is_competitive_with_regression(_: Effort) -> Findings:
     place="Section 5.1",
     says="On nus-wide LEML needs much less time than WSABIE (Figure 2a, which is not in the text).",
     kind=Kind.CONSISTENCY,
-    how="The times of Table 4 on nus-wide are divided, and the accuracies they lead to compared.",
     refuted_by="A ratio below five, or an accuracy at which WSABIE is ahead.",
 )
 def times_on_nus_wide(_: Effort) -> Findings:
-    """Divide the times on nus-wide and compare what they buy."""
+    """The times of Table 4 on nus-wide are divided, and the accuracies they lead to compared."""
     rows = printed.only(printed.load(4), dataset="nus-wide")
     times = printed.spread(printed.only(rows, metric="seconds"), ["rank"], "method")
     gain = printed.gains(rows.assign(loss=""), "WSABIE").drop(index="seconds", level="metric")

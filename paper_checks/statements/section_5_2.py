@@ -20,8 +20,6 @@ from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
     says="Binary relevance, l2 penalty per label, minimises Equation (2) with the Frobenius norm.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="Gradient of the joint problem at the labels' ridge regressions; their rank, and the "
-    "minimum under rank at most 2.",
     refuted_by="A gradient that does not vanish, or a rank constraint that costs nothing.",
     correct="With the squared norm, and without the rank constraint of Equation (2).",
     why="An l2 penalty per label adds up to the squared norm; single fits have no rank constraint.",
@@ -29,7 +27,7 @@ from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
     sure=Sure.PROVED,
 )
 def binary_relevance(effort: Effort) -> Findings:
-    """Ridge regressions, one per label, minimise (2) with |Z|^2 / 2 and no rank constraint."""
+    """Gradient of the joint problem at the ridge regressions; their rank; the minimum at rank 2."""
     world = factor_world(effort.rng, SQUARED)
     Z = np.column_stack([_ridge(world, label) for label in range(world.Y.shape[1])])
     problem = Problem.from_dense(SQUARED, world.X, np.where(world.seen, world.Y, np.nan))
@@ -73,7 +71,6 @@ def _best_of_rank(problem: Problem, penalty: float, W: Array, H: Array) -> float
     says="In Table 5 LEML is said to outperform BCS and LEML by all three measures.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="LEML is compared with itself, with BCS and with BR.",
     refuted_by="BR ahead in one of nine comparisons.",
     correct="LEML outperforms BCS and BR, the third column of the table.",
     why="A method cannot outperform itself.",
@@ -81,7 +78,7 @@ def _best_of_rank(problem: Problem, penalty: float, W: Array, H: Array) -> float
     sure=Sure.EXACT,
 )
 def leml_outperforms_bcs_and_br(_: Effort) -> Findings:
-    """Compare LEML with the two methods that can be meant, and with itself."""
+    """LEML is compared with itself, with BCS and with BR."""
     frame = printed.load(5)
     first, second = printed.QUOTED["rivals in Table 5"].written[1:]
     ahead = {rival: (printed.gains(frame, rival) > 0).sum() for rival in (first, second, "BR")}
@@ -96,7 +93,6 @@ def leml_outperforms_bcs_and_br(_: Effort) -> Findings:
     says="The experiments confirm that LEML beats BR; here with missing labels (Table 11 to 15).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="The rows in which LEML is ahead are counted by loss.",
     refuted_by="Other counts than those recorded.",
     correct="It depends on loss and data: in top-3 LEML is ahead in 26 of 36 rows with squared "
     "loss and in 48 of 48 with the others on autofood and compphys, but on bibtex with logistic or "
@@ -107,7 +103,7 @@ def leml_outperforms_bcs_and_br(_: Effort) -> Findings:
     matters=3,
 )
 def leml_against_br_depends_on_the_loss(_: Effort) -> Findings:
-    """Count where LEML is ahead of BR, by loss."""
+    """The rows in which LEML is ahead are counted by loss."""
     ahead = printed.gains(printed.missing_label_tables(), "BR") > 0
     wins = ahead.groupby(level=["table", "loss"]).sum()
     bibtex = ahead.xs("bibtex", level="dataset").groupby(level=["table", "loss"]).sum()
@@ -133,8 +129,6 @@ def bibtex_gains(**wanted: object) -> pd.Series:
     says="On bibtex LEML is clearly superior at various shares of labels observed (Figure 2b).",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
-    how="LEML is compared with BR and BCS at k = 0.4 L in Table 11 to Table 15; with 5 % observed "
-    "at every k/L, since the text does not say which one the figure draws.",
     refuted_by="LEML ahead of BR at 5 % and 10 % observed.",
     correct="At 20 % and 40 % observed. At 5 % BR is ahead by all five measures at every k/L. At 5 "
     "% and 10 % and k = 0.4 L it is ahead in 9 of 10 comparisons, by up to 8.55 points of top-1; "
@@ -145,7 +139,9 @@ def bibtex_gains(**wanted: object) -> pd.Series:
     matters=2,
 )
 def leml_at_every_observed_share(_: Effort) -> Findings:
-    """Compare LEML with BR and BCS on bibtex as fewer labels are seen."""
+    """LEML is compared with BR and BCS at k = 0.4 L in Table 11 to Table 15; with 5 % observed at
+    every k/L, since the text does not say which one the figure draws.
+    """
     gain = bibtex_gains(ratio=0.4)
     share = gain.index.get_level_values("observed")
     few, many = gain[share < 0.2], gain[share >= 0.2]
@@ -162,11 +158,10 @@ def leml_at_every_observed_share(_: Effort) -> Findings:
     place="Section 5.2",
     says="On bibtex with 20 % observed LEML is ahead at every k/L (drawn in Figure 2c).",
     kind=Kind.CONSISTENCY,
-    how="LEML is compared with BR and BCS in Table 11 to Table 15, 30 comparisons.",
     refuted_by="A comparison lost.",
 )
 def leml_at_every_ratio(_: Effort) -> Findings:
-    """Compare LEML with BR and BCS on bibtex at 20 % of the labels seen."""
+    """LEML is compared with BR and BCS in Table 11 to Table 15, 30 comparisons."""
     gain = bibtex_gains(observed=0.2)
     yield SUPPORTS.count("ahead, of 30", (gain > 0).sum(), 30)
     yield CONTROL.count("of", len(gain), 30)

@@ -21,8 +21,6 @@ WORST_FROBENIUS = 0.3003  # largest t (1 - t/sqrt(t^2 + 1)), the limit of many f
     says="Open question: can the risk bounds be improved by avoiding uniform convergence?",
     kind=Kind.RATE,
     verdict=Verdict.ANSWERED,
-    how="Excess risk of both minimisers with the linear loss and a planted signal, d = L = 16: at "
-    "a signal that stays while n grows 64 times, and at the worst signal for each n.",
     refuted_by="An excess that falls as 1/sqrt(n) at a fixed signal, or faster at the worst one.",
     correct="Not for the worst distribution, by more than a constant: there the excess risk itself "
     "is of order 1/sqrt(nL) for the trace ball and 0.30/sqrt(n) for the Frobenius ball, as the "
@@ -36,7 +34,9 @@ WORST_FROBENIUS = 0.3003  # largest t (1 - t/sqrt(t^2 + 1)), the limit of many f
     matters=2,
 )
 def fast_and_slow_rates(effort: Effort) -> Findings:
-    """A fixed signal gives 1/n, the worst signal for each n the rate of the bounds."""
+    """Excess risk of both minimisers with the linear loss and a planted signal, d = L = 16: at a
+    signal that stays while n grows 64 times, and at the worst signal for each n.
+    """
     sizes, draws = (2**12, 2**18), effort.pick(60, 400)
     shape = {"d": SIZE, "L": SIZE, "draws": draws}
     fixed = [fixed_planted({**shape, "n": n, "rho": 0.5}, effort.rng) for n in sizes]

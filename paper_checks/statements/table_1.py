@@ -94,11 +94,10 @@ def _ours(loss: Loss, a: Array, b: Array) -> tuple[Array, Array]:
     place="Table 1",
     says="Squared loss (a - b)^2 / 2: derivatives b - a and 1.",
     kind=Kind.EQUALITY,
-    how="Differences in fifty decimal digits, for the printed formulas and for `leml_solver`.",
     refuted_by="A difference beyond double precision.",
 )
 def squared_row(effort: Effort) -> Findings:
-    """Both printed derivatives and ours agree with the differences."""
+    """Differences in fifty decimal digits, for the printed formulas and for `leml_solver`."""
     a, b = _points(effort, (0.0, 1.0, -1.0, 2.5))
     exact = differences(squared_value, a, b)
     printed, ours = printed_squared(a, b), _ours(LOSSES["squared"], a, b)
@@ -114,7 +113,6 @@ def squared_row(effort: Effort) -> Findings:
     says="Logistic loss: first derivative -a / (1 + exp(-ab)).",
     kind=Kind.EQUALITY,
     verdict=Verdict.MISPRINT,
-    how="Differences in fifty decimal digits; the gradient that the printed formula would give.",
     refuted_by="A printed formula that agrees, or ours that does not.",
     correct="-a / (1 + exp(ab)).",
     why="The exponent has the wrong sign: as ab grows the slope must vanish, and this one does "
@@ -124,7 +122,7 @@ def squared_row(effort: Effort) -> Findings:
     matters=3,
 )
 def logistic_first_derivative(effort: Effort) -> Findings:
-    """The printed sign in the exponent is wrong; with the other sign the formula is exact."""
+    """Differences in fifty decimal digits; the gradient that the printed formula would give."""
     a, b = _points(effort, (-1.0, 1.0))
     exact = differences(logistic_value, a, b)[0]
     printed, ours = printed_logistic(a, b)[0], LOSSES["logistic"].derivative(a, b)
@@ -152,7 +150,6 @@ def _design_gradient(world: FactorWorld, entry: Callable[..., tuple[Array, Array
     says="Logistic loss: second derivative -a^2 exp(-ab) / (1 + exp(-ab))^2.",
     kind=Kind.EQUALITY,
     verdict=Verdict.MISPRINT,
-    how="Differences in fifty decimal digits; the least eigenvalue of the Hessian it would give.",
     refuted_by="A printed formula that agrees, or ours that does not.",
     correct="+a^2 exp(-ab) / (1 + exp(-ab))^2. With the printed sign the Hessian is negative and "
     "Newton's method breaks down.",
@@ -162,7 +159,7 @@ def _design_gradient(world: FactorWorld, entry: Callable[..., tuple[Array, Array
     matters=3,
 )
 def logistic_second_derivative(effort: Effort) -> Findings:
-    """The printed sign is wrong: the Hessian would be negative where the loss is convex."""
+    """Differences in fifty decimal digits; the least eigenvalue of the Hessian it would give."""
     a, b = _points(effort, (-1.0, 1.0))
     exact = differences(logistic_value, a, b)[1]
     printed, ours = printed_logistic(a, b)[1], LOSSES["logistic"].second_derivative(a, b)
@@ -184,12 +181,11 @@ def logistic_second_derivative(effort: Effort) -> Findings:
     place="Table 1",
     says="Squared hinge loss, labels -1 and +1: derivatives -2a max(0, 1 - ab) and 2 where ab < 1.",
     kind=Kind.EQUALITY,
-    how="Differences in fifty decimal digits away from the kink; labels -2 and +2 for comparison.",
     refuted_by="A difference beyond double precision for labels -1 and +1.",
     correct="For other labels the second derivative is 2 a^2 where ab < 1.",
 )
 def squared_hinge_row(effort: Effort) -> Findings:
-    """Exact for labels -1 and +1, as the caption says; for other labels a^2 is missing."""
+    """Differences in fifty decimal digits away from the kink; labels -2 and +2 for comparison."""
     a, b = _points(effort, (-1.0, 1.0))
     exact = differences(squared_hinge_value, a, b)
     printed, ours = printed_squared_hinge(a, b), _ours(LOSSES["squared_hinge"], a, b)
@@ -210,12 +206,12 @@ def squared_hinge_row(effort: Effort) -> Findings:
     says="The squared hinge loss is not twice differentiable, but the sub-differential of its "
     "derivative can be used in a trust region Newton method to solve Equation (7).",
     kind=Kind.CONSISTENCY,
-    how="Start where every margin is exactly one, the kink; take 0, 1 or 2 from the "
-    "sub-differential there; compare the ends with each other and with the solver's.",
     refuted_by="A gradient that does not vanish at the end, or an end that depends on the choice.",
 )
 def newton_across_the_kink(effort: Effort) -> Findings:
-    """Newton's method reaches the minimiser whichever element is taken at the kink."""
+    """Start where every margin is exactly one, the kink; take 0, 1 or 2 from the sub-differential
+    there; compare the ends with each other and with the solver's.
+    """
     world = _at_the_kink(factor_world(effort.rng, LOSSES["squared_hinge"], share=1.1))
     w = vec(world.W)
     ends = [generalised_newton(world, w, at_kink) for at_kink in (0.0, 1.0, 2.0)]

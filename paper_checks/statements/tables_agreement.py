@@ -47,11 +47,10 @@ def disagreements(summary: int, *detailed: int) -> pd.DataFrame:
     place="Table 3",
     says="The top-3 accuracies and AUCs are those of Table 7 and Table 10.",
     kind=Kind.CONSISTENCY,
-    how="Each of the 96 numbers is compared with its source.",
     refuted_by="A number that differs.",
 )
 def table_3_repeats_tables_7_and_10(_: Effort) -> Findings:
-    """Compare each number of the summary with its source."""
+    """Each of the 96 numbers is compared with its source."""
     apart = disagreements(3, 7, 10)
     compared = len(printed.load(3))
     yield SUPPORTS.count("numbers that differ", len(apart), 0)
@@ -64,8 +63,6 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Findings:
     says="The numbers are those of Table 12, Table 14 and Table 15 at k = 0.4 L and 20 % observed.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="Each of the 27 numbers is compared with its source; of two spellings of one number, the "
-    "rise with k/L decides, which must lie between those at 10 % and at 40 % observed.",
     refuted_by="No difference, or another one than the AUC of BCS on bibtex.",
     correct="BCS on bibtex has AUC 0.7817 (Table 15); 0.7871 has two digits exchanged. The order "
     "of the methods does not depend on it.",
@@ -74,7 +71,9 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Findings:
     sure=Sure.EXACT,
 )
 def table_5_repeats_tables_12_14_15(_: Effort) -> Findings:
-    """Compare each number of the summary with its source, and ask which of two spellings fits."""
+    """Each of the 27 numbers is compared with its source; of two spellings of one number, the rise
+    with k/L decides, which must lie between those at 10 % and at 40 % observed.
+    """
     apart = disagreements(5, 12, 14, 15)
     cell = frozenset({"5 bibtex 40%@20% BCS squared"})
     summary, detailed = (float(apart[c].sum()) for c in ("value", "value_detailed"))
@@ -102,12 +101,10 @@ def rises_beside() -> tuple[float, float, float]:
     place="Table 6",
     says="Top-K accuracies (Table 3 to Table 8, Table 11 to Table 13) are shares of K n_test.",
     kind=Kind.CONSISTENCY,
-    how="Each of the 1,197 numbers must be what a whole number of hits rounds to; numbers drawn at "
-    "random would fail about 850 times.",
     refuted_by="An accuracy that no number of hits gives.",
 )
 def accuracies_are_counts(_: Effort) -> Findings:
-    """See that each top-K accuracy is a whole number of hits over K n_test."""
+    """Each of 1,197 numbers must be what whole hits round to; random ones would fail 850 times."""
     frame = printed.load(3, 4, 5, 6, 7, 8, 11, 12, 13)
     frame = frame[frame["metric"].str.startswith("top")].reset_index(drop=True)
     kept = frame["metric"].str[-1].astype(int)
@@ -122,12 +119,10 @@ def accuracies_are_counts(_: Effort) -> Findings:
     place="Table 9",
     says="Hamming losses (Table 5, Table 9, Table 14) are shares of L n_test.",
     kind=Kind.CONSISTENCY,
-    how="Each of the 361 numbers must be what a whole number of errors rounds to; on autofood and "
-    "compphys numbers drawn at random would fail about 60 times.",
     refuted_by="A loss that no number of errors gives.",
 )
 def hamming_losses_are_counts(_: Effort) -> Findings:
-    """See that each Hamming loss is a whole number of errors over L n_test."""
+    """Each of 361 numbers must be what whole errors round to; random ones would fail 60 times."""
     frame = printed.only(printed.load(5, 9, 14), metric="hamming").reset_index(drop=True)
     units = statistic(frame, "n_test") * statistic(frame, "n_labels")
     missed, chance = off_lattice(frame, units)
@@ -149,12 +144,10 @@ def hits(*tables: int) -> pd.DataFrame:
     place="Table 8",
     says="Top-1, top-3 and top-5 accuracies (Table 6 to 8, Table 11 to 13) are of one ranking.",
     kind=Kind.CONSISTENCY,
-    how="In each of 372 rows the mean number of hits may grow by 0 to 2 for two more labels, and "
-    "stays below the mean number of labels.",
     refuted_by="Fewer hits among more labels, or more than two for two.",
 )
 def hits_grow_with_k(_: Effort) -> Findings:
-    """See that two more labels add between no and two hits, and hits never exceed the labels."""
+    """In 372 rows hits may grow by 0 to 2 for two more labels, up to the mean number of labels."""
     counted = pd.concat([hits(6, 7, 8), hits(11, 12, 13)])
     added = pd.concat([counted[3] - counted[1], counted[5] - counted[3]])
     present = statistic(counted.index.to_frame(), "test_positives")
@@ -171,11 +164,10 @@ def hits_grow_with_k(_: Effort) -> Findings:
     place="Table 11",
     says="Binary relevance has no k: its numbers (Table 11 to Table 15) do not change with k/L.",
     kind=Kind.CONSISTENCY,
-    how="The 180 series over k/L are compared.",
     refuted_by="A series with two values.",
 )
 def binary_relevance_does_not_depend_on_k(_: Effort) -> Findings:
-    """See that BR, which has no k, is printed alike in the rows of each k."""
+    """The 180 series over k/L are compared."""
     rows = printed.only(printed.missing_label_tables(), method="BR")
     series = rows.groupby(["table", "dataset", "loss", "observed"])["value"].nunique()
     yield SUPPORTS.count("series that vary", (series > 1).sum(), 0)
@@ -213,11 +205,10 @@ def marks_of(table: int, misplaced: int) -> Findings:
     place="Table 3",
     says="Bold marks the best of each group, ties included (Table 3 to 7, 10, 12, 13, 15).",
     kind=Kind.CONSISTENCY,
-    how="The marks against the best values of each row, within one loss where labels are missing.",
     refuted_by="A mark missing or misplaced.",
 )
 def bold_marks_the_best(_: Effort) -> Findings:
-    """See that bold marks the best of each group, ties included, in nine tables."""
+    """The marks against the best values of each row, within one loss where labels are missing."""
     frame = printed.load(*RIGHTLY_MARKED)
     wrong = len(mismarked(frame))
     yield SUPPORTS.count("wrong marks", wrong, 0)
@@ -230,7 +221,6 @@ def bold_marks_the_best(_: Effort) -> Findings:
     says="Bold marks the best top-5 accuracy of each row, ties included.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="The marks are compared with the best values.",
     refuted_by="Other cells than the one recorded.",
     correct="compphys, k/L 60 %: squared hinge, 74.00, ties with logistic and should be bold too.",
     why="A tie is marked once.",
@@ -238,7 +228,7 @@ def bold_marks_the_best(_: Effort) -> Findings:
     sure=Sure.EXACT,
 )
 def bold_marks_of_table_8(_: Effort) -> Findings:
-    """Find the tie that is marked on one side only."""
+    """The marks are compared with the best values."""
     return marks_of(8, misplaced=0)
 
 
@@ -248,7 +238,6 @@ def bold_marks_of_table_8(_: Effort) -> Findings:
     says="Bold marks the lowest Hamming loss of each row, ties included.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="The marks are compared with the lowest values.",
     refuted_by="Other cells than the three recorded.",
     correct="CPLST should not be bold on bibtex at 20 % (0.0127 against 0.0126), nor on delicious "
     "at 20 % and 40 % (0.0182 against 0.0181).",
@@ -257,7 +246,7 @@ def bold_marks_of_table_8(_: Effort) -> Findings:
     sure=Sure.EXACT,
 )
 def bold_marks_of_table_9(_: Effort) -> Findings:
-    """Find the marked losses that are not the lowest."""
+    """The marks are compared with the lowest values."""
     return marks_of(9, misplaced=3)
 
 
@@ -267,7 +256,6 @@ def bold_marks_of_table_9(_: Effort) -> Findings:
     says="Bold marks the best top-1 accuracy of each loss, ties included.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="The marks are compared with the best values.",
     refuted_by="Other cells than the seven recorded.",
     correct="On autofood, logistic LEML at k/L 20 %, 40 % observed (81.58) should be bold; so "
     "should the ties at 7.89 with 5 % observed: logistic at 40 % and 60 %, squared hinge at 60 %.",
@@ -276,7 +264,7 @@ def bold_marks_of_table_9(_: Effort) -> Findings:
     sure=Sure.EXACT,
 )
 def bold_marks_of_table_11(_: Effort) -> Findings:
-    """Find the best accuracies that are not marked."""
+    """The marks are compared with the best values."""
     return marks_of(11, misplaced=0)
 
 
@@ -286,7 +274,6 @@ def bold_marks_of_table_11(_: Effort) -> Findings:
     says="Bold marks the lowest Hamming loss of each loss function, ties included.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="The marks are compared with the lowest values.",
     refuted_by="Other cells than the two recorded.",
     correct="Logistic LEML on autofood at k/L 20 %, 40 % observed (0.0655) should be bold, as "
     "should logistic BR on compphys at 40 %, 5 % observed (0.0555), which ties.",
@@ -295,5 +282,5 @@ def bold_marks_of_table_11(_: Effort) -> Findings:
     sure=Sure.EXACT,
 )
 def bold_marks_of_table_14(_: Effort) -> Findings:
-    """Find the lowest losses that are not marked."""
+    """The marks are compared with the lowest values."""
     return marks_of(14, misplaced=0)

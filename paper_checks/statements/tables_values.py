@@ -40,8 +40,6 @@ def hamming_ceiling(top_1: pd.Series, empty: pd.Series, n_labels: pd.Series) -> 
     says="BCS has Hamming loss 1.0000 on autofood at k/L 80 % and 100 %.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
-    how="Wherever the highest score is a hit, rounding to 0 or 1 gets an entry of that row right: "
-    "the loss is at most 1 - (top-1 accuracy of Table 6) / L, but for rows with all labels.",
     refuted_by="A loss below that ceiling.",
     correct="With top-1 accuracies of 81.58 and 84.21 the loss is at most 0.9955. A loss of 1 is "
     "what scores that are not numbers would give, which may be the cause.",
@@ -51,7 +49,9 @@ def hamming_ceiling(top_1: pd.Series, empty: pd.Series, n_labels: pd.Series) -> 
     matters=2,
 )
 def hamming_losses_above_their_ceiling(_: Effort) -> Findings:
-    """Find the Hamming losses that the top-1 accuracy of the same row rules out."""
+    """Wherever the highest score is a hit, rounding to 0 or 1 gets an entry of that row right: the
+    loss is at most 1 - (top-1 accuracy of Table 6) / L, but for rows with all labels.
+    """
     beside = printed.load(6)[[*printed.KEY, "value"]]
     frame = printed.load(9).merge(beside, on=printed.KEY, suffixes=("", "_top_1"))
     labels = statistic(frame, "n_labels")
@@ -69,7 +69,6 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Findings:
     says="Hamming loss considers overall performance; here BCS's on autofood and compphys.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="The losses are compared with the mean number of labels over L (Table 2).",
     refuted_by="Other cells than the seven recorded equal to predicting nothing.",
     correct="If some scores reach 1/2. On autofood at k/L 20 % and 40 % (0.0846) and on compphys "
     "at every k/L (0.0569) the losses are those of predicting no label, whatever the ranking; on "
@@ -80,7 +79,7 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Findings:
     where="Section 5, paragraph 9, sentence 1",
 )
 def hamming_losses_of_predicting_nothing(_: Effort) -> Findings:
-    """Find the Hamming losses equal, as printed, to that of predicting no label."""
+    """The losses are compared with the mean number of labels over L (Table 2)."""
     frame = printed.load(9)
     # The mean number of labels is itself rounded to two decimals.
     allowance = frame["half_unit"] + 0.005 / statistic(frame, "n_labels")
@@ -98,8 +97,6 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Findings:
     "repeats three rows of Table 14).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.LOOSE,
-    how="All 36 rows are compared; BCS's losses are set beside predicting nothing, followed over "
-    "k/L and compared with Table 9.",
     refuted_by="A row in which BCS is ahead, or losses of BCS near those of predicting nothing.",
     correct="True in every row, but predicting no label at all is ahead of BCS as well, by a "
     "factor of 1.5 to 27: BCS's losses grow with k/L in all 12 series, about as 0.65 k/L, while "
@@ -110,7 +107,7 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Findings:
     sure=Sure.EXACT,
 )
 def bcs_hamming_losses_of_table_14(_: Effort) -> Findings:
-    """See BCS's Hamming loss grow with k/L when labels are missing, but fall when none are."""
+    """All 36 rows; BCS's losses beside those of predicting nothing, along k/L, and in Table 9."""
     gain = printed.gains(printed.only(printed.load(14), loss="squared"), "BCS")
     rows = printed.only(printed.load(14), method="BCS").reset_index(drop=True)
     wide = printed.spread(rows, ["dataset", "observed"], "ratio")
@@ -132,8 +129,6 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Findings:
     says="BCS and CPLST both have AUC 0.7599 on autofood at 20 %, and 0.7705 on compphys at 60 %.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.CONJECTURE,
-    how="Equal entries are looked for in Table 6 to Table 10, and their number is compared with "
-    "what the spread of the differences makes likely.",
     refuted_by="Other equal entries than the two recorded, or equal entries that chance explains.",
     correct="One of each pair is probably a copy: all other measures of these rows differ, and "
     "chance would give 0.05 equal pairs or fewer.",
@@ -142,7 +137,7 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Findings:
     sure=Sure.CONJECTURE,
 )
 def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Findings:
-    """Find AUCs of BCS and CPLST that are equal though the other measures of the row are not.
+    """Look for equal entries in Table 6 to Table 10, and compare their number with chance.
 
     Chance: the differences of the table near zero, taken as evenly spread over 0.02.
     """
@@ -164,8 +159,6 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Findings:
     says="Binary relevance with squared and squared hinge loss are two methods (Table 11 to 15).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
-    how="Equal cells are counted; a ridge fit with many more features than points is put into the "
-    "derivative of the other loss.",
     refuted_by="Margins above one in the ridge fit, or other counts.",
     correct="With far more features than points (autofood, compphys) every margin stays below one, "
     "where the losses coincide: 33 of 40 cells are equal, against none of 20 on bibtex.",
@@ -174,7 +167,7 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Findings:
     sure=Sure.EXACT,
 )
 def squared_and_hinge_coincide_where_features_abound(effort: Effort) -> Findings:
-    """See BR's squared and squared-hinge columns coincide, and why they may.
+    """Count equal cells; put a ridge fit with many features into the other loss's derivative.
 
     With many more features than points the ridge fit leaves every margin below one, where the two
     losses have proportional derivatives, so the minimisers agree at twice the penalty.
@@ -203,12 +196,12 @@ def coinciding() -> pd.Series:
     place="Table 2",
     says="The sizes are those of the public data sets and agree with the text.",
     kind=Kind.CONSISTENCY,
-    how="Training and test points are added up and compared with the public data sets; averages "
-    "times points must be whole numbers; the sizes named in the text are compared.",
     refuted_by="A total that differs, or an average that no whole total gives.",
 )
 def sizes_of_the_data_sets(_: Effort) -> Findings:
-    """Compare the splits with the public data sets, and the averages with whole totals."""
+    """Training and test points are added up and compared with the public data sets; averages times
+    points must be whole numbers; the sizes named in the text are compared.
+    """
     table = printed.statistics()
     pages, labels = printed.QUOTED["sizes of wiki"].numbers
     total = table["n_train"] + table["n_test"]
@@ -235,7 +228,6 @@ def sizes_of_the_data_sets(_: Effort) -> Findings:
     "80 % on compphys; Table 6 to Table 10).",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
-    how="The rank is at most min(n_train, d, L); the entries beyond it are compared.",
     refuted_by="Another series that changes, or a change that ties do not explain.",
     correct="Up to ties: labels that never occur in training get scores equal but for rounding, so "
     "AUC may move: 0.7806 and 0.7804 on compphys. The other nine series are constant.",
@@ -244,7 +236,7 @@ def sizes_of_the_data_sets(_: Effort) -> Findings:
     sure=Sure.EXACT,
 )
 def cplst_stops_changing_at_full_rank(_: Effort) -> Findings:
-    """See CPLST unchanged once k reaches the rank of the data, up to ties in the ranking."""
+    """The rank is at most min(n_train, d, L); the entries beyond it are compared."""
     table = printed.statistics()
     rank = table[["n_features", "n_train", "n_labels"]].min(axis=1)
     rows = printed.only(printed.full_label_tables(), method="CPLST")
@@ -266,8 +258,6 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Findings:
     says="CPLST's AUC on delicious is 0.8833, 0.8814 and 0.8834 at k/L 20, 40 and from 60 % on.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.CONJECTURE,
-    how="The printed changes are compared with those we measured on this data set, with two public "
-    "splits and a random one; intercept, centring and ridge penalty do not alter them.",
     refuted_by="A change from 40 to 60 % of the size seen on the data.",
     correct="AUC falls by 0.0019 to 0.0022 from 20 to 40 % and moves by 0.0001 after that: 0.8814 "
     "from 60 % on would fit, which is also what LEML has there.",
@@ -276,7 +266,9 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Findings:
     sure=Sure.CONJECTURE,
 )
 def cplst_auc_on_delicious(_: Effort) -> Findings:
-    """Compare the printed AUCs with how AUC moves from one k/L to the next on the same data set."""
+    """The printed changes are compared with those we measured on this data set, with two public
+    splits and a random one; intercept, centring and ridge penalty do not alter them.
+    """
     rows = printed.only(printed.load(10), dataset="delicious", method="CPLST")
     auc = rows.set_index("ratio")["value"]
     early, late = (np.diff(DELICIOUS_AUC, axis=1)[:, step].mean() for step in (0, 1))

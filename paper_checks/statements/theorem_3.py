@@ -57,7 +57,6 @@ def printed_infimum(Z: Array) -> float:
     says="The risk of the minimiser is at most 'arg inf' of the population risk plus two numbers.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
-    how="The size of the arg inf, a d x L matrix, and the inequality with inf in its place.",
     refuted_by="An arg inf that is a number, or an excess risk below zero or above its bound.",
     correct="inf in place of arg inf on the right; so also in Theorems 4 and 6.",
     why="An arg inf is a matrix; both sides of the inequality are numbers.",
@@ -66,7 +65,7 @@ def printed_infimum(Z: Array) -> float:
     where="Section 4, line 2 of the formulas",
 )
 def infimum_of_the_risk(effort: Effort) -> Findings:
-    """'arg inf' is a d x L matrix; with inf in its place both sides are numbers and it holds."""
+    """The size of the arg inf, a d x L matrix, and the inequality with inf in its place."""
     n, world = 500, Scenario(RademacherVectors(4), Planted(3, 0.4), UniformLabels(3))
     ball, setting = TraceBall(1.0), Setting.of(world.features, world.observation, 500)
     least = minimum_risk(world, LINEAR, ball)
@@ -95,12 +94,10 @@ def one_label_excess(n: int, bias: float) -> float:
     place="Theorem 3",
     says="The excess risk is of order radius/sqrt(n) at most, for any features with E|x|^2 <= 1.",
     kind=Kind.RATE,
-    how="Exact excess risk for one feature and one label against 2 C R_n; Rademacher averages of "
-    "rank-one and of heavy-tailed features.",
     refuted_by="A mean excess or average above its bound, or an exponent other than -1/2.",
 )
 def rate_in_expectation(effort: Effort) -> Findings:
-    """2 C R_n needs a Lipschitz loss and a second moment only; the rate is attained."""
+    """Exact excess of one feature and label against 2 C R_n; averages, rank-one and heavy tails."""
     n = 400
     setting = Setting.of(RademacherVectors(1), UniformLabels(1), n)
     bound = expectation_bound(setting, RiskSetting.of(LINEAR, setting), theorem_3(setting))
@@ -126,7 +123,6 @@ def rate_in_expectation(effort: Effort) -> Findings:
     says="E|x|^2 <= 1 may be assumed without loss of generality.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
-    how="One label, Gaussian x in R^d, raw and over sqrt(d): R_n is the mean of a chi variable.",
     refuted_by="Raw features within the printed bound, or normalised ones above it.",
     correct="Scaling x scales the bound: radius sqrt(E|x|^2/n).",
     why="Multiplying x by c multiplies the deviation by c, and leaves the printed bound alone.",
@@ -136,7 +132,7 @@ def rate_in_expectation(effort: Effort) -> Findings:
     where="Section 4, paragraph 7, sentence 1",
 )
 def scale_of_the_features(effort: Effort) -> Findings:
-    """One label, Gaussian x in R^d: R_n = sqrt(Sigma/n) E chi_d/sqrt(d) exactly."""
+    """One label, Gaussian x in R^d, raw and over sqrt(d): R_n is the mean of a chi variable."""
     n, d = 100, 50
     laws = [IsotropicGaussian(d, normalised=normal) for normal in (False, True)]
     raw, normalised = (Setting.of(law, UniformLabels(1), n) for law in laws)
@@ -177,8 +173,6 @@ def turned_round(n: int, law: RareOutlier) -> float:
     says="The second term is of order sqrt(log(1/delta)/n); nothing is asked of the loss.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.HIDDEN,
-    how="Linear loss, one feature and label, a rare outlier of size sqrt(n/delta): exact binomial "
-    "probability and exact excess.",
     refuted_by="An excess that stays within a constant times the promise as delta falls.",
     correct="The loss must be bounded, which the proof says (Appendices B.1, B.2) and the theorem "
     "does not; then B, the length of its range, multiplies the term. In expectation, 2 C R_n, no "
@@ -193,7 +187,7 @@ def turned_round(n: int, law: RareOutlier) -> float:
     where="Section 4, line 2 of the formulas",
 )
 def unbounded_loss(effort: Effort) -> Findings:
-    """E|x|^2 <= 1, yet the excess is above any multiple of the promise, more often than allowed."""
+    """Linear loss, one feature and label, an outlier of size sqrt(n/delta): exact binomial sums."""
     n, shares = 10**9, (0.05, 0.001, 1e-6)
     laws = [rare_outlier(n, share) for share in shares]
     # Promised for delta = share/2, which the failure exceeds in probability.
@@ -232,8 +226,6 @@ def bernoulli_deviation(n: int, rate: float) -> float:
     says="With s observed labels per point both terms grow by the factor s.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
-    how="Deviation of the normalised risk at s = 1 and s = 16; exact deviation when the number of "
-    "labels per point is random.",
     refuted_by="A deviation of the normalised risk that grows with s.",
     correct="For the risk divided by s the factor cancels: 2 C R_n + B sqrt(2 log(1/delta)/n), "
     "each point with its labels being one block, if s is the same for every point. With Bernoulli "
@@ -245,7 +237,7 @@ def bernoulli_deviation(n: int, rate: float) -> float:
     where="Section 4, line 2 of the formulas",
 )
 def factor_of_the_labels_seen(effort: Effort) -> Findings:
-    """Averaged over the s labels the deviation does not grow with s; summed, s is all of it."""
+    """Deviation of the normalised risk at s = 1 and 16; exact for random numbers of labels."""
     cell = {"law": "rademacher", "labels": "all-ones", "d": 8, "L": 16, "n": 64}
     draws = effort.pick(150, 1000)
     one, many = (slots({**cell, "s": s, "draws": draws}, effort.rng)[0] for s in (1, 16))
@@ -277,8 +269,6 @@ def factor_of_the_labels_seen(effort: Effort) -> Findings:
     says="The second term is of order sqrt(log(1/delta)/n), with no factor for the radius.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.HIDDEN,
-    how="Linear loss at radius 1000: exact probability of an excess above the bound with range "
-    "one; Bousquet's bound beside McDiarmid's.",
     refuted_by="An excess within the bound with range one, whatever the radius.",
     correct="Its factor is B, the range of the loss, for the linear one 2 radius sup|x|. Without "
     "clipping that swamps radius/sqrt(nL); Bousquet: 2 C R_n + sqrt(2t(4C^2 r^2 sigma_1 P + 16 C^2 "
@@ -291,7 +281,7 @@ def factor_of_the_labels_seen(effort: Effort) -> Findings:
     where="Section 4, line 2 of the formulas",
 )
 def range_of_the_loss(_: Effort) -> Findings:
-    """The second term carries the range 2 radius |x| of the loss, and Bousquet's does not."""
+    """Radius 1000: exact chance of an excess above the bound with range one; Bousquet's bound."""
     n, delta, radius = 10**4, 0.01, 1000.0
     setting = Setting.of(RademacherVectors(1), UniformLabels(1), n, radius=radius)
     risk = RiskSetting.of(LINEAR, setting, delta=delta)
@@ -329,11 +319,10 @@ def _chance(bound: BoundValue, n: int, share: float = 1.0) -> float:
     place="Section 4",
     says="The analysis by uniform convergence is tight and cannot be improved in general.",
     kind=Kind.RATE,
-    how="Rank-one x: supremum deviation over Theorem 3; excess there and for a fixed signal.",
     refuted_by="A deviation that stays below a constant share of Theorem 3.",
 )
 def tightness(effort: Effort) -> Findings:
-    """Rank-one features attain Theorem 3 as a deviation; their excess risk is zero."""
+    """Rank-one x: supremum deviation over Theorem 3; excess there and for a fixed signal."""
     n, size = 4096, 64
     world = Scenario(RankOne(4), AllOnes(size), UniformLabels(size))
     draws = effort.pick(60, 400)
@@ -378,8 +367,6 @@ def two_point_deviation(loss: Loss, law: RareOutlier, n: int, radius: float) -> 
     "constant C of the loss, by which its proof multiplies it.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
-    how="Exact supremum deviation for x of two values and the squared loss, which the paper "
-    "trains with, at radius 100.",
     refuted_by="A deviation within the bound with C = 1.",
     correct="C multiplies the first term, and for the squared loss it grows with the radius: C = "
     "1 + radius R for labels in [0, 1] and |x| <= R, so that the bound is of order radius (1 + "
@@ -391,7 +378,7 @@ def two_point_deviation(loss: Loss, law: RareOutlier, n: int, radius: float) -> 
     where="Section 4, line 2 of the formulas",
 )
 def lipschitz_constant_of_the_squared_loss(_: Effort) -> Findings:
-    """With C = 1 the bound on the deviation fails, with C = 1 + radius R it holds."""
+    """Exact supremum deviation for x of two values and the squared loss at radius 100."""
     n, radius, loss = 100, 100.0, LOSSES["squared"]
     law = RareOutlier(1.0, 0.5, 0.5)
     setting = Setting.of(law, UniformLabels(1), n, radius=radius)

@@ -49,7 +49,6 @@ def claimed_rate(setting: Setting) -> float:
     says="For features from a unit normal distribution the first term is of order radius/sqrt(nL).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
-    how="One label, d = 20,000, where R_n is exact; Monte Carlo at d = L = 32, raw and normalised.",
     refuted_by="Raw N(0, I) features within the bound, constant c3 included.",
     correct="x must be divided by sqrt(E|x|^2) = sqrt(d), as Appendix B.3.2 says and the theorem "
     "does not; raw N(0, I) is off by sqrt(d).",
@@ -60,7 +59,7 @@ def claimed_rate(setting: Setting) -> float:
     where="Section 4, line 4 of the formulas",
 )
 def unit_normal_features(effort: Effort) -> Findings:
-    """Raw N(0, I), one label: R_n = E chi_d/sqrt(n), above the printed bound with its c3."""
+    """One label, d = 20,000, where R_n is exact; Monte Carlo at d = L = 32, raw and normalised."""
     n, d = 1000, 20_000
     raw = Setting.of(IsotropicGaussian(d, normalised=False), UniformLabels(1), n)
     exact = math.sqrt(d / n) * sharp.chi_mean(d)
@@ -84,8 +83,6 @@ def unit_normal_features(effort: Effort) -> Findings:
     says="The rate radius/sqrt(nL) is stated without a relation of d and L.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    how="Rademacher average at d = 1, L = 65,536 and n = 10^11 against the bound with its "
-    "constant; slopes in L at fixed d and at d = L.",
     refuted_by="A slope near -1/2 in L at fixed d < L.",
     correct="It needs L = O(d). Appendix B.4 asks for d >= L; with its constants kept its proof "
     "holds up to L = c2 d, c2 = 2078 (B20). At fixed d the average saturates at radius/sqrt(nd).",
@@ -97,7 +94,7 @@ def unit_normal_features(effort: Effort) -> Findings:
     where="Section 4, line 3 of the formulas",
 )
 def more_labels_than_features(effort: Effort) -> Findings:
-    """One feature, 65,536 labels, n as the theorem asks: R_n is above c3 times the claimed rate."""
+    """R_n at d = 1, L = 65,536, n = 10^11 against the bound; slopes in L at fixed d and d = L."""
     n_labels, n = 65_536, 10**11
     setting = Setting.of(RademacherVectors(1), UniformLabels(n_labels), n)
     route = paper_route(setting)
@@ -143,8 +140,6 @@ def clipped_excess(n: int, n_labels: int) -> float:
     says="The bound on the excess risk is stated for any d and L, so for L far above d too.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
-    how="d = 1, x = +-1, y = x with probability (1 + sqrt(L/n))/2, loss -clip(y f), radius "
-    "sqrt(L), n as the proof asks: exact binomial sums.",
     refuted_by="An excess times sqrt(n) that stays bounded as L grows.",
     correct="For L above a multiple of d only radius/sqrt(nd) can hold; here the excess is 2 "
     "Phi(-1) sqrt(L/n), against a claim of order 1/sqrt(n), with a loss bounded by one. Appendix "
@@ -158,7 +153,7 @@ def clipped_excess(n: int, n_labels: int) -> float:
     where="Section 4, line 3 of the formulas",
 )
 def excess_with_more_labels_than_features(effort: Effort) -> Findings:
-    """One feature, radius sqrt(L), bounded loss: an excess of 0.317 sqrt(L/n), not 1/sqrt(n)."""
+    """Exact binomial sums at d = 1, y = x with chance (1 + sqrt(L/n))/2, loss -clip(y f)."""
     sizes = [16, 1024, effort.pick(16_384, 2**18)]
     excess = [clipped_excess(required_points(size), size) for size in sizes]
     slope = math.log(excess[2] / excess[1]) / math.log(sizes[2] / sizes[1])
@@ -184,8 +179,6 @@ def excess_with_more_labels_than_features(effort: Effort) -> Findings:
     says="The rate radius/sqrt(nL) is stated without a condition on n.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    how="n = 1, where the average is |x| exactly, at d = L = 20,000; Monte Carlo at n = L/16, L, "
-    "L log L and 64 L; the fullest of 10^6 labels at n = L.",
     refuted_by="R_n sqrt(nL) the same down to n = 1 or at n = L, or growing at n = L log L.",
     correct="n >= c L log L. At n = c L the fullest label holds about log L/log log L points, so "
     "that R_n sqrt(nL) grows without end, if slowly; a fullest label of at most K times the mean "
@@ -197,7 +190,7 @@ def excess_with_more_labels_than_features(effort: Effort) -> Findings:
     where="Section 4, line 3 of the formulas",
 )
 def fewer_points_than_labels(effort: Effort) -> Findings:
-    """At n = 1 the average is |x| = 1; at n = L it grows with L, at n = L log L it does not."""
+    """Exact at n = 1, d = L = 20,000; n = L/16, L, L log L and 64 L; the fullest of 10^6 labels."""
     d = 20_000
     x = RademacherVectors(d).sample(1, effort.rng)
     bound = paper_route(Setting.of(RademacherVectors(d), UniformLabels(d), 1))
@@ -251,8 +244,6 @@ def required_proxy(values: Support, direction: Array, *, symmetrised: bool) -> f
     says="Any distribution of compact support satisfies the conditions of Theorem 4.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
-    how="The eta^2 that condition 3 asks for at small v, for x of two values and positive mean; "
-    "the same for the symmetrised x.",
     refuted_by="A finite eta^2 for a bounded x with E x != 0.",
     correct="Condition 3 forces E x = 0, which no non-negative feature has. Ask it of the "
     "symmetrised x, E cosh<x, v> <= exp(eta^2 |v|^2/2): then eta = sup|x| will do and the proof is "
@@ -263,7 +254,7 @@ def required_proxy(values: Support, direction: Array, *, symmetrised: bool) -> f
     matters=3,
 )
 def compact_support(_: Effort) -> Findings:
-    """Two values of x, 1 and -1/2, have compact support and no proxy; eps x has R^2."""
+    """The eta^2 asked for at small v, for x of two values and positive mean, and symmetrised."""
     law = RareOutlier(1.0, 0.5, 0.1)
     values, proxy = enumerated(law), law.moments.radius**2
     grid = [np.array([t]) for t in np.geomspace(1e-4, 30, 60)]
@@ -284,7 +275,6 @@ def compact_support(_: Effort) -> Findings:
     says="The bound grows with eta^2 + sigma_1.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
-    how="Small-v limit of condition 3 by enumeration.",
     refuted_by="A law with eta^2 below sigma_1.",
     correct="Condition 3 implies sigma_1 <= eta^2, so 2 eta^2 serves: a factor sqrt(2) at most.",
     why="To second order in v condition 3 says sigma_1 <= eta^2.",
@@ -293,7 +283,7 @@ def compact_support(_: Effort) -> Findings:
     where="Section 4, line 3 of the formulas",
 )
 def redundant_eigenvalue(effort: Effort) -> Findings:
-    """2 log E exp(<x, v>)/|v|^2 tends to the variance along v, so eta^2 >= sigma_1."""
+    """Small-v limit of condition 3 by enumeration."""
     d, t = 6, 1e-3
     u = effort.rng.normal(size=d)
     u /= np.linalg.norm(u)
@@ -325,7 +315,6 @@ def _proxy_only(setting: Setting) -> float:
     "(eta^2 + sigma_1)/(n L Sigma)).",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.LOOSE,
-    how="Gaussian x, eigenvalues 1/i: Monte Carlo, Chevet's bound, the paper's form, Theorem 3.",
     refuted_by="A measured average above half of the paper's form.",
     correct="Sharp up to constants: (sqrt(sigma_1) + sqrt(Sigma/L))/sqrt(n). With the trivial eta "
     "= sup|x| the paper's form is never below Theorem 3's when d >= L.",
@@ -336,7 +325,7 @@ def _proxy_only(setting: Setting) -> float:
     where="Section 4, line 3 of the formulas",
 )
 def anisotropic_features(effort: Effort) -> Findings:
-    """Eigenvalues 1/i: the claimed form is above Theorem 3 where Chevet and the truth are below."""
+    """Gaussian x, eigenvalues 1/i: Monte Carlo, Chevet's bound, the paper's form, Theorem 3."""
     d, n_labels, n = effort.pick(256, 512), effort.pick(32, 64), 16_384
     spectrum = 1 / np.arange(1, d + 1)
     law = AnisotropicGaussian(tuple(spectrum / spectrum.sum()))
@@ -360,11 +349,10 @@ def anisotropic_features(effort: Effort) -> Findings:
     place="Section 4",
     says="For certain distributions, near isotropic ones, the trace ball has superior bounds.",
     kind=Kind.RATE,
-    how="Rademacher averages for x = |g|/sqrt(d) and for signs/sqrt(d).",
     refuted_by="An average of signs/sqrt(d) near that of the Frobenius ball.",
 )
 def non_negative_features(effort: Effort) -> Findings:
-    """Isotropic x has a third of the Frobenius average; non-negative x has no such advantage."""
+    """Rademacher averages for x = |g|/sqrt(d) and for signs/sqrt(d)."""
     size, n = 48, effort.pick(400, 2000)
     seen = UniformLabels(size)
     draws = effort.pick(60, 300)

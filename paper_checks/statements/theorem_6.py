@@ -39,7 +39,6 @@ def beats_theorem_3(size: int) -> bool:
     says="R_n <= c3 radius sqrt(P d (eta^2 + sigma_1)/(n Sigma)) for any law of the labels.",
     kind=Kind.UPPER_BOUND,
     verdict=Verdict.HIDDEN,
-    how="The bound with its constants beside Theorem 3 and the measured average, and its validity.",
     refuted_by="A smaller size at which it beats Theorem 3, or an average above it.",
     correct="Needs L = O(d) (d >= L in Appendix B.4), n > log(L Sigma/(P d (eta^2 + sigma_1)))/(2 "
     "p^2) with p the smallest probability, E x = 0 and x normalised; c3 = 91.2 or more, so that it "
@@ -51,7 +50,7 @@ def beats_theorem_3(size: int) -> bool:
     where="Appendix B.4, line 24 of the formulas",
 )
 def theorem_6(effort: Effort) -> Findings:
-    """With its constants Theorem 6 beats Theorem 3 from d = L = 16,628 on, and needs n large."""
+    """The bound with its constants beside Theorem 3 and the measured average, and its validity."""
     size, draws = 32, effort.pick(40, 200)
     skewed = WeightedLabels(zipf(size, 1.0))
     law = RademacherVectors(size)
@@ -82,11 +81,10 @@ def _route_valid(label_law: tuple[float, ...], n: int) -> bool:
     place="Appendix B.4",
     says="If one label is observed with probability of order one, the trace ball has no benefit.",
     kind=Kind.RATE,
-    how="Rademacher averages with one heavy label, beside the spiked-column formula.",
     refuted_by="An average well below Theorem 3 at P = 0.8.",
 )
 def one_label_too_often(effort: Effort) -> Findings:
-    """One label with share P: the average climbs from 2/sqrt(L) to sqrt(P), as the spike says."""
+    """Rademacher averages with one heavy label, beside the spiked-column formula."""
     size, n, draws = 48, 10**6, effort.pick(120, 600)
     law = RademacherVectors(size)
     shares = (1 / size, 0.4, 0.8)
@@ -113,7 +111,6 @@ def _in_root_n(
     says="That is akin to fully observed labels, where there is no benefit either.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    how="All labels observed: deviations in both balls, labels all equal and independent.",
     refuted_by="Fully observed independent labels without a benefit.",
     correct="Only for labels that are all equal; independent ones leave the benefit intact.",
     why="With all labels seen, V is of rank one only if the labels are all equal.",
@@ -123,7 +120,7 @@ def _in_root_n(
     matters=2,
 )
 def fully_observed_labels(effort: Effort) -> Findings:
-    """All labels seen: no benefit if they are all equal, the whole benefit if independent."""
+    """All labels observed: deviations in both balls, labels all equal and independent."""
     cell = {"law": "rademacher", "d": 32, "L": 32, "s": 32, "n": 128}
     cell |= {"draws": effort.pick(30, 200)}
     same, apart = (
@@ -147,7 +144,6 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
     says="The proofs do not follow from techniques for matrix predictors or matrix completion.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.LOOSE,
-    how="Tropp's matrix Bernstein inequality beside Theorem 6: values and conditions.",
     refuted_by="A size at which Theorem 6's value is smaller, or a condition that it lacks.",
     correct="Matrix Bernstein gives R_n <= radius (sqrt(2 max(sigma_1, P Sigma) log(d + L)/n) + R "
     "log(d + L)/(3n)) for |x| <= R: the rate up to a logarithm, with no other condition.",
@@ -157,7 +153,7 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
     sure=Sure.PROVED,
 )
 def known_inequalities(_: Effort) -> Findings:
-    """Tropp's matrix Bernstein gives the rate up to sqrt(log(d + L)), with fewer conditions."""
+    """Tropp's matrix Bernstein inequality beside Theorem 6: values and conditions."""
     sizes = (8, 100, 10**4, 10**6)
     settings = [Setting.of(RademacherVectors(m), UniformLabels(m), 10**15) for m in sizes]
     ratios = [matrix_bernstein(s).value / paper_route(s).value for s in settings]
