@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from argument_checks import open_probability, positive_integer
 from leml_theory.bounds import BALLS, Bound, Setting
 from leml_theory.checks.finding import ROUNDING, Finding, plain, settle
-from leml_theory.rademacher import rademacher_averages
+from leml_theory.rademacher import rademacher_average
 from leml_theory.sweep.rates import LEVEL
 from leml_theory.worlds import LAWS
 from simulations import (
@@ -91,9 +91,7 @@ def _finding(
 ) -> Finding:
     """Test by Student's law whether a measured average is at most its bound."""
     features, seen, n = world.features, world.observation, world.n
-    average = rademacher_averages(features, seen, n, draws=draws, rng=rng)[ball].scaled(
-        world.radius
-    )
+    average = rademacher_average(features, seen, n, ball, radius=world.radius, draws=draws, rng=rng)
     value = bound(world.setting(ball)).value
     excess = average.value - value * (1 + ROUNDING)
     # Draws that are all equal are no evidence that the next one will be.

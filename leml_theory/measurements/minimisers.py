@@ -137,14 +137,8 @@ def _minimax(ball: str, parameters: Parameters, found: _Fits) -> Record:
 
 def predicted_excess(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     """Predict the excess risks of four methods, with nothing measured: a place of a map."""
-    found = predict_world(
-        partial(_world, parameters),
-        int(parameters["n"]),
-        radius=parameters["radius"],
-        draws=int(parameters["draws"]),
-        rng=rng,
-    )
-    draws = int(parameters["draws"])
+    world, n, draws = partial(_world, parameters), int(parameters["n"]), int(parameters["draws"])
+    found = predict_world(world, n, radius=parameters["radius"], draws=draws, rng=rng)
     return [
         record("predicted excess", name, parameters, Estimate(one.excess, one.stderr, draws))
         for name, one in found.items()
@@ -156,9 +150,8 @@ def _predictions(parameters: Parameters, rng: np.random.Generator) -> dict[str, 
     """Return for every method the columns that say what is predicted, or why nothing is."""
     if parameters["loss"] != "squared":
         return {}
-    found = predict_world(
-        partial(_world, parameters), int(parameters["n"]), radius=parameters["radius"], rng=rng
-    )
+    world, n = partial(_world, parameters), int(parameters["n"])
+    found = predict_world(world, n, radius=parameters["radius"], rng=rng)
     if (rank := int(parameters.get("rank", 0))) < found["trace"].rank:
         reason = f"needs k >= {found['trace'].rank}, the trace minimiser's rank, here k = {rank}"
         found["leml"] = Predicted(reason=reason)
@@ -192,10 +185,10 @@ def _trial(parameters: Parameters, rng: np.random.Generator) -> dict[str, tuple[
         name: minimise(problem, ball, tol=_RELATIVE_GAP, engine=engine)
         for name, ball in balls.items()
     }
-    found = {
-        name: _judge(world, problem, ball, result.Z, result.certificate.lower_bound, rng)
-        for (name, result), ball in zip(exact.items(), balls.values(), strict=True)
-    }
+    found = {}
+    for name, result in exact.items():
+        lower_bound = result.certificate.lower_bound
+        found[name] = _judge(world, problem, balls[name], result.Z, lower_bound, rng)
     if rank := int(parameters.get("rank", 0)):
         trace = TraceBall(balls["trace"].radius)
         Z = leml_at_radius(problem, trace, rank, exact["trace"].Z)

@@ -103,18 +103,9 @@ def worst_planted(parameters: Parameters, rng: np.random.Generator) -> list[Reco
         choice = _excess_draws(signals, seen, parameters, rng)[:, :, j].mean(axis=0)
         worst = signals[int(choice.argmax())]
         draws = _excess_draws([worst], seen, parameters, rng)[:, 0, j]
-        rows.append(
-            record(
-                "excess risk",
-                ball,
-                parameters,
-                Estimate.of(draws),
-                labels="worst planted",
-                signal=float(worst.strength),
-                **_predicted_worst(ball, parameters, head),
-                **_exceedances(ball, d, seen, n, draws),
-            )
-        )
+        more = {"labels": "worst planted", "signal": float(worst.strength)}
+        more |= _predicted_worst(ball, parameters, head) | _exceedances(ball, d, seen, n, draws)
+        rows.append(record("excess risk", ball, parameters, Estimate.of(draws), **more))
     return rows
 
 
@@ -150,19 +141,12 @@ def fixed_planted(parameters: Parameters, rng: np.random.Generator) -> list[Reco
         "trace": sharp.planted_trace_excess(signal.strength, n, d, n_labels),
         "frobenius": sharp.planted_frobenius_excess(signal.strength, n, d * n_labels),
     }
-    return [
-        record(
-            "excess risk",
-            ball,
-            parameters,
-            Estimate.of(draws[:, j]),
-            labels="planted",
-            signal=signal.strength,
-            predicted=predicted[ball],
-            **_exceedances(ball, d, seen, n, draws[:, j]),
-        )
-        for j, ball in enumerate(BALLS)
-    ]
+    rows = []
+    for ball, values in zip(BALLS, draws.T, strict=True):
+        more = {"labels": "planted", "signal": signal.strength, "predicted": predicted[ball]}
+        more |= _exceedances(ball, d, seen, n, values)
+        rows.append(record("excess risk", ball, parameters, Estimate.of(values), **more))
+    return rows
 
 
 def _exceedances(ball: str, d: int, seen: Observation, n: int, draws: Array) -> Record:
@@ -186,18 +170,10 @@ def clipped(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     for i in range(draws.size):
         signs = np.sign(labels.label_sums(1, seen.counts(n, rng), rng)[0])
         draws[i] = bias * float(1 - signs.mean())
-    return [
-        record(
-            "excess risk",
-            "trace",
-            {**parameters, "d": 1, "radius": math.sqrt(n_labels)},
-            Estimate.of(draws),
-            labels="planted",
-            loss="clipped linear",
-            signal=bias,
-            predicted=sharp.clipped_excess(n, n_labels, bias),
-        )
-    ]
+    place = {**parameters, "d": 1, "radius": math.sqrt(n_labels)}
+    more = {"labels": "planted", "loss": "clipped linear", "signal": bias}
+    more["predicted"] = sharp.clipped_excess(n, n_labels, bias)
+    return [record("excess risk", "trace", place, Estimate.of(draws), **more)]
 
 
 def outlier(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
@@ -215,15 +191,7 @@ def outlier(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     promised = (1 + math.sqrt(math.log(1 / delta))) / math.sqrt(n)
     excess = 2 * law.mean
     exceeds = (turned & (excess > promised)).astype(np.float64)
-    return [
-        record(
-            "frequency above Theorem 3",
-            "trace",
-            {**parameters, "d": 1, "L": 1},
-            Estimate.of(exceeds),
-            delta=delta,
-            law="rare outlier",
-            signal=excess / promised,
-            predicted=1 - (1 - law.probability) ** n,
-        )
-    ]
+    place, quantity = {**parameters, "d": 1, "L": 1}, "frequency above Theorem 3"
+    more = {"delta": delta, "law": "rare outlier", "signal": excess / promised}
+    more["predicted"] = 1 - (1 - law.probability) ** n
+    return [record(quantity, "trace", place, Estimate.of(exceeds), **more)]

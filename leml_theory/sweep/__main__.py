@@ -170,7 +170,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.plugins:
         description["plugins"] = [plugin.record for plugin in options.plugins]
     place = place_of(options, cells, description)
-    store = place.store(options.recompute)
+    again = options.recompute
+    store = Store.create(place.folder, place.cells, description=place.description, recompute=again)
     cells_told = counted(len(place.cells), "cell")
     print(f"{cells_told} in {place.folder}, {place.workers}", file=sys.stderr)
     measure = PluginMeasure(options.plugins)
@@ -178,14 +179,8 @@ def _run(options: argparse.Namespace) -> int:
         place.adopt(store, options.merged)
         store.check_code(code_of(measure))
     else:
-        execute(
-            place.cells,
-            store,
-            jobs=options.jobs,
-            measure=measure,
-            cluster=options.cluster,
-            recompute=options.recompute,
-        )
+        where = {"jobs": options.jobs, "cluster": options.cluster}
+        execute(place.cells, store, **where, measure=measure, recompute=again)
     if options.part:
         print(f"Part {options.part} is measured; `merge --out {options.out}` joins all parts.")
         return 0

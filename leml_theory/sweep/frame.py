@@ -136,13 +136,8 @@ def _bounds(row: Row) -> dict[str, BoundValue]:
     ball = "trace" if row["ball"] == "leml" else row["ball"]  # LEML's Z lies in the trace ball
     if ball not in BALLS or row["law"] not in LAWS:
         return {}
-    setting = Setting.of(
-        feature_law(row["law"], row["d"]),
-        observation_of(row["skew"], row["L"], row["s"]),
-        row["n"],
-        radius=row["radius"],
-        ball=ball,
-    )
+    law, seen = feature_law(row["law"], row["d"]), observation_of(row["skew"], row["L"], row["s"])
+    setting = Setting.of(law, seen, row["n"], radius=row["radius"], ball=ball)
     averages = {name: bound(setting) for name, bound in tabled_bounds().items()}
     if row["quantity"] == "rademacher average":
         return averages

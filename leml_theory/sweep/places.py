@@ -69,12 +69,6 @@ class Place:
     description: dict[str, Any]
     workers: str
 
-    def store(self, recompute: bool) -> Store:
-        """Open the store, or make it."""
-        return Store.create(
-            self.folder, self.cells, description=self.description, recompute=recompute
-        )
-
     def adopt(self, store: Store, folders: Sequence[Path]) -> None:
         """Copy the results of the parts; RunError if cells are missing then."""
         said = []

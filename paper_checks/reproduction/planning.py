@@ -269,8 +269,9 @@ def _task(row: Row, request: Request) -> Task:
     method = METHODS[row.method]
     content, folds = loaded(row.dataset, request.folder)[1], 2 if request.quick else 3
     ratio = row.ratio if method.low_rank else None
-    how = (row.method, row.loss, ratio, row.observed, row.protocol, folds)
-    return Task(row.dataset, content, *how)
+    return Task(
+        row.dataset, content, row.method, row.loss, ratio, row.observed, row.protocol, folds
+    )
 
 
 def _makes_sense(row: Row, request: Request) -> bool:

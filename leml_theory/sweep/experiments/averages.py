@@ -23,10 +23,8 @@ def _x1(preset: str) -> list[Planned]:
     draws = 200 if quick else 400
     points = powers(6, 14, 2) if quick else powers(6, 14)
     labels = powers(4, 10, 2) if quick else powers(4, 10)
-    by_n = [_average("n", "rank-one", n=n, d=4, L=64, draws=draws) for n in points]
-    return by_n + [
-        _average("L", "rank-one", n=4096, d=4, L=n_labels, draws=draws) for n_labels in labels
-    ]
+    plan = [_average("n", "rank-one", n=n, d=4, L=64, draws=draws) for n in points]
+    return plan + [_average("L", "rank-one", n=4096, d=4, L=L, draws=draws) for L in labels]
 
 
 X1 = Experiment(
@@ -73,16 +71,10 @@ def transition_plan(preset: str) -> list[Planned]:
     quick = preset == "quick"
     draws = 100 if quick else 400
     labels = [2, 8, 32, 128, 512, 1024, 2048, 4096] if quick else powers(1, 12)
-    plan = [
-        _average("L", "gaussian", n=65536, d=32, L=n_labels, draws=draws) for n_labels in labels
-    ]
-    plan += [
-        _average("L >> d", "gaussian", n=65536, d=32, L=n_labels, draws=draws)
-        for n_labels in powers(9, 12)
-    ]
-    return plan + [
-        _average("d", "gaussian", n=65536, d=d, L=1024, draws=draws) for d in powers(3, 7)
-    ]
+    place = {"n": 65536, "draws": draws}
+    plan = [_average("L", "gaussian", **place, d=32, L=L) for L in labels]
+    plan += [_average("L >> d", "gaussian", **place, d=32, L=L) for L in powers(9, 12)]
+    return plan + [_average("d", "gaussian", **place, d=d, L=1024) for d in powers(3, 7)]
 
 
 TRANSITION_FITS = (
