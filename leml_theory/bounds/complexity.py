@@ -118,10 +118,8 @@ def chevet(setting: Setting) -> BoundValue:
     :math:`E\|AGB\| \le \|A\|\|B\|_F + \|A\|_F\|B\|`.  With random numbers of labels
     :math:`n_l` is the sum of (k/s)^2, and :math:`\Sigma` that of x itself.
     """
-    failures = _trace_ball(setting) + law_is(
-        setting.feature_law, "gaussian", "centred Gaussian features"
-    )
-    return BoundValue("chevet", _chevet_value(setting), failures)
+    gaussian = law_is(setting.feature_law, "gaussian", "centred Gaussian features")
+    return BoundValue("chevet", _chevet_value(setting), _trace_ball(setting) + gaussian)
 
 
 def rademacher_chevet(setting: Setting) -> BoundValue:
@@ -131,9 +129,8 @@ def rademacher_chevet(setting: Setting) -> BoundValue:
     and a sign is :math:`\sqrt{\pi/2}` times the mean of a Gaussian of that sign, so Jensen's
     inequality replaces the signs by Gaussians.
     """
-    failures = _trace_ball(setting) + law_is(
-        setting.feature_law, "rademacher", "features of independent signs over sqrt(d)"
-    )
+    needs = "features of independent signs over sqrt(d)"
+    failures = _trace_ball(setting) + law_is(setting.feature_law, "rademacher", needs)
     value = math.sqrt(math.pi / 2) * _chevet_value(setting)
     return BoundValue("rademacher_chevet", value, failures)
 
@@ -151,9 +148,8 @@ def matrix_bernstein(setting: Setting) -> BoundValue:
     spread = math.sqrt(2 * variance * log_size / setting.n)
     longest = setting.feature_moments.radius * largest_number(setting)
     value = setting.radius * (spread + longest * log_size / (3 * setting.n))
-    return BoundValue(
-        "matrix_bernstein", value, _trace_ball(setting) + bounded_features(setting.moments)
-    )
+    failures = _trace_ball(setting) + bounded_features(setting.moments)
+    return BoundValue("matrix_bernstein", value, failures)
 
 
 def sub_gaussian_net(setting: Setting) -> BoundValue:

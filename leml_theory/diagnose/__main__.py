@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -146,9 +146,8 @@ def _write(folder: Path, text: str, numbers: str, found: Diagnosis) -> None:
     from leml_theory.plots.diagnosis import diagnosis_figure
     from leml_theory.plots.style import save_figure
 
-    contents: dict[str, Any] = {"diagnosis.txt": text, "diagnosis.json": numbers}
-    for name, content in contents.items():
-        write_text(folder / name, f"{content}\n")
+    write_text(folder / "diagnosis.txt", f"{text}\n")
+    write_text(folder / "diagnosis.json", f"{numbers}\n")
     save_figure(diagnosis_figure(found), folder, "advantage")
 
 

@@ -185,14 +185,10 @@ class _View:
             unbounded = dict.fromkeys((f"{name}_valid" for name in bounds_in(rows)), False)
             ratios = of["trace"].assign(ball=_RATIO, value=ratio, **unbounded)
             parts.append(ratios.reset_index())
-        positive = [part["value"][part["value"] > 0] for part in parts]
-        return pd.concat(
-            [
-                p.assign(least=v.min(), largest=v.max())
-                for p, v in zip(parts, positive, strict=True)
-            ],
-            ignore_index=True,
-        )
+        for i, part in enumerate(parts):
+            positive = part["value"][part["value"] > 0]
+            parts[i] = part.assign(least=positive.min(), largest=positive.max())
+        return pd.concat(parts, ignore_index=True)
 
     def topic(self, rows: pd.DataFrame, quantity: str) -> str:
         """Return the title: what is seen, what is constant, and what it comes to."""

@@ -32,11 +32,7 @@ _OTHER_NAMES = {
     "predicted": "predicted excess risk (loss units)",
     "delta": "allowed probability of failure δ",
 }
-LAW_NAMES = {
-    "gaussian": "Gaussian x",
-    "rademacher": "Rademacher x",
-    "rank-one": "rank-one x",
-}
+LAW_NAMES = {"gaussian": "Gaussian x", "rademacher": "Rademacher x", "rank-one": "rank-one x"}
 
 
 def axis_name(column: str) -> str:

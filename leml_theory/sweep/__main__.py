@@ -221,9 +221,9 @@ def _write(out: str, frame: pd.DataFrame, summary: Summary, run: dict[str, Any])
     """Write results.csv and summary.json."""
     table = frame.to_csv(index=False)
     run = {**run, "results_sha256": _digest(table.encode())}
-    for name, text in {"results.csv": table, "summary.json": summary_json(summary, run)}.items():
-        with _writing(out):
-            write_text(Path(out, name), text)
+    with _writing(out):
+        write_text(Path(out, "results.csv"), table)
+        write_text(Path(out, "summary.json"), summary_json(summary, run))
 
 
 def _digest(content: bytes) -> str:

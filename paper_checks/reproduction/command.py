@@ -196,12 +196,9 @@ def _write(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None
 
 def _write_texts(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None:
     """Write the table and the page."""
-    texts = {
-        "tables.csv": frame.to_csv(index=False),
-        "tables.md": page(frame, findings(measured, frame), measured.plan.notes, run),
-    }
-    for name, text in texts.items():
-        write_text(out / name, text)
+    write_text(out / "tables.csv", frame.to_csv(index=False))
+    text = page(frame, findings(measured, frame), measured.plan.notes, run)
+    write_text(out / "tables.md", text)
 
 
 def _draw(out: Path, frame: pd.DataFrame) -> None:

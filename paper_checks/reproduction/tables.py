@@ -131,14 +131,8 @@ def results_table(measured: Measured) -> pd.DataFrame:
         if not measured.done(task):
             continue
         key = (row.table, row.dataset, row.method, row.loss, row.ratio, row.observed, row.metric)
-        rows.append(
-            {
-                **asdict(row),
-                "ours": float(values.mean()),
-                "stderr": _stderr(values),
-                "paper": float(paper.get(key, np.nan)),
-            }
-        )
+        found = {"ours": float(values.mean()), "stderr": _stderr(values)}
+        rows.append({**asdict(row), **found, "paper": float(paper.get(key, np.nan))})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

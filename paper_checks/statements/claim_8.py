@@ -155,12 +155,8 @@ def centred_deviation(law: RareOutlier, n: int) -> tuple[float, float]:
 
 def _signed_mean(typical: int, rare: int, law: RareOutlier) -> float:
     a, b = (2 * np.arange(k + 1) - k for k in (typical, rare))
-    weights = np.outer(binom.pmf(np.arange(typical + 1), typical, 0.5), _coin(rare))
+    weights = np.outer(*(binom.pmf(np.arange(k + 1), k, 0.5) for k in (typical, rare)))
     return float((weights * np.abs(law.typical * a[:, None] - law.outlier * b)).sum())
-
-
-def _coin(n: int) -> Array:
-    return np.asarray(binom.pmf(np.arange(n + 1), n, 0.5))
 
 
 @Statement(

@@ -150,7 +150,7 @@ def frobenius_excess(effort: Effort) -> Findings:
     cell = {"n": n, "d": size, "L": size, "skew": "uniform", "signals": 5}
     rows = worst_planted({**cell, "draws": effort.pick(80, 500)}, effort.rng)
     planted = next(row for row in rows if row["ball"] == "frobenius")
-    measured = _in_root_n(planted["value"], planted["stderr"], n)
+    measured = Estimate(planted["value"], planted["stderr"], 2).scaled(math.sqrt(n))
     predicted = sharp.worst_frobenius_excess(n, size * size) * math.sqrt(n)
     gap = math.sqrt(n) * ball.dual_norm(world.label_sums(n, effort.rng)) / n
     excess = risk.value - least.lower
@@ -159,10 +159,6 @@ def frobenius_excess(effort: Effort) -> Findings:
     # The worst of five signals is near, not at, the worst of all: 4 % below at most.
     yield REPAIRED.mean_equal("planted excess, times sqrt(n)", measured, predicted, slack=0.012)
     yield REPAIRED.mean_above("planted excess, times sqrt(n), above", measured, 0.2)
-
-
-def _in_root_n(value: float, stderr: float, n: int) -> Estimate:
-    return Estimate(value, stderr, 2).scaled(math.sqrt(n))
 
 
 @Statement(
@@ -258,12 +254,9 @@ def norm_of_a_shared_predictor(effort: Effort) -> Findings:
     yield REFUTES.equal("trace norm for |z| = 2", ball.norm(2 * Z), 2 * claimed, 1e-11)
     size = prediction_scales(S, Z)[0]
     yield REPAIRED.equal("size of the predictions for |z| = 1", size, 0.25, 1e-12)
-    yield REPAIRED.equal("mean square prediction of z = sqrt(d)", _power(S, useful), 1.0, 1e-11)
+    power = np.square(prediction_scales(S, useful)).mean()
+    yield REPAIRED.equal("mean square prediction of z = sqrt(d)", power, 1.0, 1e-11)
     yield REPAIRED.equal("its trace norm", ball.norm(useful), math.sqrt(d) * claimed, 1e-10)
-
-
-def _power(S: Array, Z: Array) -> float:
-    return float(np.square(prediction_scales(S, Z)).mean())
 
 
 @Statement(
