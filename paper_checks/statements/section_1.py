@@ -57,9 +57,7 @@ def model_gigabytes(n_features: float, n_labels: float, bytes_per_number: int) -
     matters=2,
 )
 def gain_of_the_fast_operations(effort: Effort) -> Findings:
-    """Count multiplications of a gradient through every h_j (x) x_i and through Algorithm 1, for s
-    = 2, 10, 40 labels seen per point and 10 or 40 nonzeros per point.
-    """
+    """Count multiplications of a gradient, direct and by Algorithm 1, for several s and d."""
     settings = [(2, 10), (10, 10), (40, 10), (2, 40), (10, 40), (40, 40)]
     gains = {pair: measured_gain(*pair, effort) for pair in settings}
     worst = max(abs(gain / predicted_gain(*pair) - 1) for pair, gain in gains.items())

@@ -89,9 +89,7 @@ def penalised_predictor(data: Instance, penalty: float, tol: float = 1e-14) -> A
     refuted_by="A weighted rank-one fit whose least error is not edges minus largest biclique.",
 )
 def hardness_by_bicliques(effort: Effort) -> Findings:
-    """By citation; the reduction is run on small graphs: with X the identity, rank one and entries
-    observed repeatedly, the best fit must find the largest biclique.
-    """
+    """By citation; on small graphs the best rank-one fit must find the largest biclique."""
     graph = (effort.rng.random((effort.pick(4, 6), 6)) < 0.6).astype(np.float64)
     graph[0, 0] = 1.0
     values, blocks = rank_one_values(graph), rank_one_values(TWO_BLOCKS)

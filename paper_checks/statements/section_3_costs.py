@@ -277,9 +277,7 @@ def printed_cost(nnz_X: int, nnz_Y: int, n: int, n_labels: int, k: int) -> float
     refuted_by="A peak above four times n k + k^2 numbers, or one that grows with L or d.",
 )
 def extra_space_of_algorithm_2(effort: Effort) -> Findings:
-    """Run both of its procedures as printed on sparse X and Y and watch the memory in use: at the
-    peak, less the result. Forming X W H^T - Y for comparison.
-    """
+    """Run both procedures as printed on sparse X and Y, and watch the memory in use at the peak."""
     n, k = 500, 8
     worst = 0.0
     for d, n_labels in ((300, 200), (6000, 200), (300, 6000)):
@@ -335,9 +333,7 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
     matters=2,
 )
 def gain_of_parallel_products(_: Effort) -> Findings:
-    """Count the multiplications of a gradient that are not in a product of matrices, at the sizes
-    of delicious in Table 2; they bound the gain by Amdahl's law for any number of cores.
-    """
+    """Count a gradient's multiplications outside products of matrices, at delicious's sizes."""
     sizes = printed.statistics()
     n_labels, nonzeros, positives = (
         float(sizes[name]["delicious"])

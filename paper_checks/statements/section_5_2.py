@@ -139,9 +139,7 @@ def bibtex_gains(**wanted: object) -> pd.Series:
     matters=2,
 )
 def leml_at_every_observed_share(_: Effort) -> Findings:
-    """LEML is compared with BR and BCS at k = 0.4 L in Table 11 to Table 15; with 5 % observed at
-    every k/L, since the text does not say which one the figure draws.
-    """
+    """LEML against BR and BCS at k = 0.4 L in Table 11 to 15, and with 5 % seen at every k/L."""
     gain = bibtex_gains(ratio=0.4)
     share = gain.index.get_level_values("observed")
     few, many = gain[share < 0.2], gain[share >= 0.2]

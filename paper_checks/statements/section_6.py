@@ -34,9 +34,7 @@ WORST_FROBENIUS = 0.3003  # largest t (1 - t/sqrt(t^2 + 1)), the limit of many f
     matters=2,
 )
 def fast_and_slow_rates(effort: Effort) -> Findings:
-    """Excess risk of both minimisers with the linear loss and a planted signal, d = L = 16: at a
-    signal that stays while n grows 64 times, and at the worst signal for each n.
-    """
+    """Planted signals, linear loss, d = L = 16: one that stays as n grows, and the worst at n."""
     sizes, draws = (2**12, 2**18), effort.pick(60, 400)
     shape = {"d": SIZE, "L": SIZE, "draws": draws}
     fixed = [fixed_planted({**shape, "n": n, "rho": 0.5}, effort.rng) for n in sizes]

@@ -209,9 +209,7 @@ def squared_hinge_row(effort: Effort) -> Findings:
     refuted_by="A gradient that does not vanish at the end, or an end that depends on the choice.",
 )
 def newton_across_the_kink(effort: Effort) -> Findings:
-    """Start where every margin is exactly one, the kink; take 0, 1 or 2 from the sub-differential
-    there; compare the ends with each other and with the solver's.
-    """
+    """Start at the kink, take 0, 1 or 2 from the sub-differential there; compare the ends."""
     world = _at_the_kink(factor_world(effort.rng, LOSSES["squared_hinge"], share=1.1))
     w = vec(world.W)
     ends = [generalised_newton(world, w, at_kink) for at_kink in (0.0, 1.0, 2.0)]

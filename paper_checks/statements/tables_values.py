@@ -199,9 +199,7 @@ def coinciding() -> pd.Series:
     refuted_by="A total that differs, or an average that no whole total gives.",
 )
 def sizes_of_the_data_sets(_: Effort) -> Findings:
-    """Training and test points are added up and compared with the public data sets; averages times
-    points must be whole numbers; the sizes named in the text are compared.
-    """
+    """The splits added up beside the public data sets; averages times points must be whole."""
     table = printed.statistics()
     pages, labels = printed.QUOTED["sizes of wiki"].numbers
     total = table["n_train"] + table["n_test"]
@@ -266,9 +264,7 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Findings:
     sure=Sure.CONJECTURE,
 )
 def cplst_auc_on_delicious(_: Effort) -> Findings:
-    """The printed changes are compared with those we measured on this data set, with two public
-    splits and a random one; intercept, centring and ridge penalty do not alter them.
-    """
+    """The printed changes beside those we measured, with two public splits and a random one."""
     rows = printed.only(printed.load(10), dataset="delicious", method="CPLST")
     auc = rows.set_index("ratio")["value"]
     early, late = (np.diff(DELICIOUS_AUC, axis=1)[:, step].mean() for step in (0, 1))
