@@ -46,8 +46,8 @@ def claim_7(effort: Effort) -> Findings:
     average = rademacher_averages(law, seen, n, draws=draws, rng=effort.rng)["trace"]
     predicted = sharp.frobenius_norm(1.0, 1 / size, n) / n
     chance = squared_norm_chance(100, size)
-    size = float(np.linalg.norm(v)) / n
-    yield SUPPORTS.equal("gap of the solver's minimiser against |v|/n", gap, size, 1e-9)
+    length = float(np.linalg.norm(v)) / n
+    yield SUPPORTS.equal("gap of the solver's minimiser against |v|/n", gap, length, 1e-9)
     excess = risk - minimum_risk(world, LINEAR, ball).lower
     yield CONTROL.equal("its excess risk", excess, 0.0, 1e-12)
     yield SUPPORTS.mean_above("expected gap, times sqrt(n)", average.scaled(math.sqrt(n)), 0.9)

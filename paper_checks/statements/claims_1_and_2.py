@@ -204,8 +204,8 @@ def cplst_is_the_same_predictor(effort: Effort) -> Findings:
     # The Gram matrix squares the singular values: their ratio 4 : 2 costs no digits here.
     objective = cplst_objective(data.X, data.Y, found)
     yield SUPPORTS.equal("objective (4)", objective, least, 1e-11 * least)
-    apart, far = (np.linalg.norm(Z - other) for other in (found.Z, printed))
-    yield SUPPORTS.equal("distance of the two predictors", apart, 0, 1e-11 * size)
+    near, far = (np.linalg.norm(Z - other) for other in (found.Z, printed))
+    yield SUPPORTS.equal("distance of the two predictors", near, 0, 1e-11 * size)
     yield SUPPORTS.equal("distance to the proof's route", far, 0, 1e-9 * size)
     yield SUPPORTS.at_most("worst distance of all instances over rounding", apart, 1)
     yield SUPPORTS.at_most("worst residual of all instances over rounding", worse, 1)

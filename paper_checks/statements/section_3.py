@@ -77,8 +77,8 @@ def factored_equals_convex(effort: Effort) -> Findings:
     yield SUPPORTS.equal("factored minimum against the convex", least, value, 1e-8 * value, LIMIT)
     yield SUPPORTS.at_most("certified gap", gap, 0.0, 1e-6 * value, LIMIT)
     yield SUPPORTS.equal("k = 2: penalty over trace norm", ratio, 1.0, 1e-7, LIMIT)
-    ratio = few.objective / value
-    yield SUPPORTS.at_least("k = 2: minimum over the convex one", ratio, 1.0, 1e-9, LIMIT)
+    above = few.objective / value
+    yield SUPPORTS.at_least("k = 2: minimum over the convex one", above, 1.0, 1e-9, LIMIT)
 
 
 def _fit(data: Instance, rank: int, penalty: float) -> FactorResult:
