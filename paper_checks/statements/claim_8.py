@@ -180,11 +180,7 @@ def _signed_mean(typical: int, rare: int, law: RareOutlier) -> float:
     where="Appendix C.2, line 2 of the formulas",
 )
 def claim_8(effort: Effort) -> Findings:
-    """McDiarmid's second term against the Frobenius lower bound; Bousquet's bound, with d = L and d
-    = 1; a centred law that is not symmetric.
-
-    Bousquet's inequality separates them when d >= L; with one feature the balls are the same.
-    """
+    """McDiarmid's and Bousquet's terms against the Frobenius lower bound; a law not symmetric."""
     n, delta, size = 10**10, 0.25, 1024
     setting = Setting.of(RademacherVectors(size), UniformLabels(size), n)
     risk = RiskSetting.of(LINEAR, setting, delta=delta)

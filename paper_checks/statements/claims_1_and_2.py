@@ -29,10 +29,7 @@ CLEAR_GAP = [5.0, 4.0, 2.0, 1.0, 0.5]  # singular values of labels with a unique
     refuted_by="A squared error away from that value by more than rounding, or undercut.",
 )
 def best_predictor_of_given_rank(effort: Effort) -> Findings:
-    """Random and adversarial data (n < d, rank-deficient and ill-conditioned X, k above a rank,
-    ties, sparse labels, centred or not): squared error against the Eckart-Young value from a QR
-    decomposition, rank, and alternating least squares from random starts.
-    """
+    """Random and adversarial data: error against the Eckart-Young value, rank, and alternation."""
     data = ordinary(effort.rng)
     instances = [i for _ in range(effort.pick(1, 8)) for i in adversarial(effort.rng)]
     worst, rank, beaten = 0.0, -np.inf, 0.0
@@ -92,10 +89,7 @@ def _alternate(data: Instance, rng: np.random.Generator, iterations: int = 60) -
     where="Section 2.1, paragraph 4, sentence 1",
 )
 def when_the_minimiser_is_unique(effort: Effort) -> Findings:
-    """Compare with alternating least squares where X has full column rank and sigma_k >
-    sigma_{k+1}; where either fails, write down another minimiser; invert the zero singular values
-    that a thin decomposition keeps.
-    """
+    """Alternating least squares where both conditions hold; another minimiser where one fails."""
     clear, flat = shaped(effort.rng, CLEAR_GAP, 2), rank_deficient(effort.rng)
     tie = tied(effort.rng)
     Z, flat_Z, tie_Z = (low_rank_least_squares(i.X, i.Y, i.rank) for i in (clear, flat, tie))

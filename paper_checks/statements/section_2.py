@@ -142,9 +142,7 @@ def largest_biclique(adjacency: Array) -> int:
     matters=2,
 )
 def more_than_two_classes(effort: Effort) -> Findings:
-    """Four classes in four directions of the plane: squared loss on the numbers 1 to 4 with one
-    column of Z per label, and on indicators with one per class; both with the classes renamed.
-    """
+    """Four classes in the plane: squared loss on their numbers and on indicators, also renamed."""
     classes = effort.rng.integers(4, size=effort.pick(300, 3000))
     angles = 2 * np.pi * classes / 4 + effort.rng.uniform(-0.3, 0.3, classes.size)
     X = np.column_stack([np.cos(angles), np.sin(angles), np.ones(classes.size)])

@@ -64,9 +64,7 @@ def half_squares(W: Array, H: Array) -> float:
     refuted_by="Minima that differ by more than the certified gap.",
 )
 def factored_equals_convex(effort: Effort) -> Findings:
-    """Compare the solver's factors for k = min(d, L) with proximal gradients over Z and with its
-    own certificate; for k = 2, compare penalty and trace norm at the end.
-    """
+    """Factors for k = min(d, L) against proximal gradients; penalty and trace norm at k = 2."""
     data = ordinary(effort.rng)
     found, few = (_fit(data, rank, 3.0) for rank in (7, 2))
     convex = _proximal_gradient(data, 3.0)
@@ -141,10 +139,7 @@ def _lowest(problem: object, point: Array) -> float:
     refuted_by="A gradient that does not vanish.",
 )
 def ends_at_a_stationary_point(effort: Effort) -> Findings:
-    """Gradient in W and H at the end, for the three losses with missing labels; a positive penalty
-    makes both subproblems strongly convex. Without one, W with dependent columns leaves the
-    H-problem without a unique minimiser.
-    """
+    """Gradients at the end, three losses, missing labels; dependent columns without a penalty."""
     left = []
     for name in SMOOTH:
         world = factor_world(effort.rng, LOSSES[name])

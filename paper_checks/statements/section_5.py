@@ -71,9 +71,7 @@ def rounded(scores: Array) -> Array:
     sure=Sure.PROVED,
 )
 def rounding_with_signed_labels(effort: Effort) -> Findings:
-    """The loss of scores that equal the labels, with -1 and +1 and with 0 and 1, beside the printed
-    losses; for a logistic fit with little penalty, the loss at thresholds 1/2 and 0.
-    """
+    """Scores that equal labels -1 and +1, or 0 and 1, rounded; a logistic fit cut at 1/2 and 0."""
     Y = np.asarray(effort.rng.random((200, 30)) < 0.05, dtype=np.float64)
     signed = 2 * Y - 1
     literal, recoded = (np.mean(rounded(signed) != labels) for labels in (signed, Y))

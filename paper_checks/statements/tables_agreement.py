@@ -71,9 +71,7 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Findings:
     sure=Sure.EXACT,
 )
 def table_5_repeats_tables_12_14_15(_: Effort) -> Findings:
-    """Each of the 27 numbers is compared with its source; of two spellings of one number, the rise
-    with k/L decides, which must lie between those at 10 % and at 40 % observed.
-    """
+    """Each of 27 numbers against its source; of two spellings the rise with k/L decides."""
     apart = disagreements(5, 12, 14, 15)
     cell = frozenset({"5 bibtex 40%@20% BCS squared"})
     summary, detailed = (float(apart[c].sum()) for c in ("value", "value_detailed"))

@@ -49,9 +49,7 @@ def hamming_ceiling(top_1: pd.Series, empty: pd.Series, n_labels: pd.Series) -> 
     matters=2,
 )
 def hamming_losses_above_their_ceiling(_: Effort) -> Findings:
-    """Wherever the highest score is a hit, rounding to 0 or 1 gets an entry of that row right: the
-    loss is at most 1 - (top-1 accuracy of Table 6) / L, but for rows with all labels.
-    """
+    """A hit of the highest score makes an entry right: the loss is at most 1 - top-1 / L."""
     beside = printed.load(6)[[*printed.KEY, "value"]]
     frame = printed.load(9).merge(beside, on=printed.KEY, suffixes=("", "_top_1"))
     labels = statistic(frame, "n_labels")
