@@ -59,8 +59,7 @@ def supremum(points: Array) -> float:
     verdict=Verdict.HIDDEN,
     refuted_by="A change above B/n for a bounded loss, or within it for an unbounded one.",
     correct="By B/n, B the range of the loss on the ball, which the theorems do not assume finite.",
-    why="The change is B/n, B the range of the loss, which the theorems do not ask to be finite; "
-    "the linear and the squared loss have no bound of their own.",
+    why="The change is B/n, B the range of the loss; linear and squared loss have no such bound.",
     example="n = 2, points 1 and 1; one becomes 100: the mean moves by 49.5.",
     sure=Sure.PROVED,
     matters=2,
@@ -101,8 +100,7 @@ def excess_risk(world: Scenario, problem: Problem, Z: Array) -> float:
     verdict=Verdict.MISPRINT,
     refuted_by="Gap and excess that agree.",
     correct="That difference is the generalisation gap; excess <= gap + Lhat(Z*) - L(Z*).",
-    why="Training loss minus population risk is the generalisation gap; the excess is measured "
-    "from the least population risk.",
+    why="The gap is training loss minus population risk; the excess is over the least such risk.",
     example="x = +-1, y = 1, linear loss: every Z has excess 0, the minimiser the gap |mean of x|.",
     sure=Sure.PROVED,
     matters=2,
@@ -185,8 +183,7 @@ def loss_average(world: Atoms, name: str, Z: Array, n: int) -> float:
     verdict=Verdict.LOOSE,
     refuted_by="A deviation above two averages.",
     correct="Two suffice: symmetrise the triples (x, y, l) at once, so 2 C R_n for 4 C R_n.",
-    why="The triples (x, y, l) are independent and may be exchanged at once; the paper exchanges "
-    "labels and points one after the other.",
+    why="The triples (x, y, l) may be exchanged at once; the paper does labels, then points.",
     example="n = 1, x = +-1, predictors x and -x, linear loss: deviation and average are both 1.",
     sure=Sure.PROVED,
 )

@@ -190,8 +190,7 @@ def lemma_2(effort: Effort) -> Findings:
 @Statement(
     id="C9",
     place="Appendix C",
-    says="For each of Theorems 3 and 4 there is a distribution whose deviation is as large as "
-    "predicted, up to a constant.",
+    says="For Theorems 3 and 4 some distribution deviates as much as predicted, up to a constant.",
     kind=Kind.RATE,
     refuted_by="An average times sqrt(n), or for isotropic features sqrt(nL), that vanishes.",
 )

@@ -173,8 +173,7 @@ def _signed_mean(typical: int, rare: int, law: RareOutlier) -> float:
     "t/(3n), y x being symmetric given the label, else 2 R_n takes the place of the mean R_n.",
     why="The linear loss has range 2 radius on the ball, so that the second term of the trace "
     "bound is as large as the Frobenius lower bound.",
-    example="Radius 1, delta = 1/4: the second term is 2 sqrt(log 4/(2n)) = 1.67/sqrt(n), the "
-    "Frobenius lower bound 0.71/sqrt(n).",
+    example="Radius 1, delta = 1/4: a second term of 1.67/sqrt(n), a lower bound of 0.71/sqrt(n).",
     sure=Sure.PROVED,
     matters=3,
     where="Appendix C.2, line 2 of the formulas",

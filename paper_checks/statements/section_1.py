@@ -107,8 +107,7 @@ def measured_gain(per_point: int, nonzeros: int, effort: Effort) -> float:
     correct="Of order (1/sqrt(L) + 1/sqrt(d))/sqrt(n) in expectation, for n of at least order L "
     "log L: the rate stops improving at L = d. With probability 1 - delta Theorem 4 adds a term "
     "sqrt(log(1/delta)/n), larger by sqrt(L log(1/delta)) for a radius of 1.",
-    why="Theorem 4, which it summarises, has a second term sqrt(log(1/delta)/n) without 1/sqrt(L), "
-    "and its first term needs L = O(d).",
+    why="Theorem 4, which it sums up, has a second term without 1/sqrt(L), and needs L = O(d).",
     example="Radius 1, L = 10^4, delta = 0.05: terms of 0.01/sqrt(n) and 1.7/sqrt(n).",
     sure=Sure.PROVED,
     matters=3,

@@ -172,8 +172,7 @@ def _gradient_norm(world: FactorWorld) -> float:
     correct="The method carried over to kernels has the penalty |K^(1/2) Z|_tr, K the Gram matrix; "
     "on coefficients |Z|_tr is another method, the same only if K is the identity.",
     why="The weights in feature space are Phi^T Z, whose trace norm is |K^(1/2) Z|_tr.",
-    example="One point x = 2, linear kernel, K = 4: the coefficient z is the weight 2z, whose "
-    "penalty is 2|z| and not |z|.",
+    example="One point x = 2, K = 4: the coefficient z is the weight 2z, of penalty 2|z|, not |z|.",
     sure=Sure.PROVED,
     matters=2,
 )

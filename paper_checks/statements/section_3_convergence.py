@@ -42,8 +42,7 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
 @Statement(
     id="A5",
     where="Section 3, paragraph 3, sentence 2",
-    says="For squared loss, full labels and lambda = 0 or orthogonal X the end is globally "
-    "minimal.",
+    says="With squared loss, full labels, lambda = 0 or orthogonal X it ends in a global minimum.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     refuted_by="A random start that ends above the minimum, or a saddle start that leaves.",

@@ -126,8 +126,7 @@ def rank_constraint_and_complexity(effort: Effort) -> Findings:
 @Statement(
     id="T5",
     where="Section 4, paragraph 12, sentence 3",
-    says="Frobenius regularisation can give no better than an excess error of order "
-    "radius/sqrt(n), as Appendix C.2 proves.",
+    says="Frobenius regularisation has an excess of order radius/sqrt(n) at least (Appendix C.2).",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
     refuted_by="A positive excess risk in the world of Appendix C.2.",
@@ -350,8 +349,7 @@ def share_lost(Z: Array, ball: TraceBall | FrobeniusBall) -> float:
     correct="The biases agree where the best predictor has rank one. At rank r with equal singular "
     "values its trace norm is sqrt(r) times its Frobenius norm, and the trace ball loses (1 - "
     "radius/(|Z|_F sqrt(r)))^2 of the signal, the other one (1 - radius/|Z|_F)^2.",
-    why="Correlated labels make Z of low rank, not of rank one, and at fixed Frobenius norm the "
-    "trace norm grows with the rank.",
+    why="Correlated labels make Z of low rank, not rank one; the trace norm grows with the rank.",
     example="Z = I/2 of size 4: |Z|_F = 1, |Z|_tr = 2. At radius 1 the Frobenius ball contains Z, "
     "the trace ball loses a quarter of |Z|_F^2.",
     sure=Sure.PROVED,

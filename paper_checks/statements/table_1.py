@@ -115,8 +115,7 @@ def squared_row(effort: Effort) -> Findings:
     verdict=Verdict.MISPRINT,
     refuted_by="A printed formula that agrees, or ours that does not.",
     correct="-a / (1 + exp(ab)).",
-    why="The exponent has the wrong sign: as ab grows the slope must vanish, and this one does "
-    "not.",
+    why="The exponent has the wrong sign: as ab grows the slope must vanish, and it does not.",
     example="a = 1, b large: the loss is flat, the printed slope is -1.",
     sure=Sure.PROVED,
     matters=3,

@@ -86,8 +86,7 @@ def unit_normal_features(effort: Effort) -> Findings:
     refuted_by="A slope near -1/2 in L at fixed d < L.",
     correct="It needs L = O(d). Appendix B.4 asks for d >= L; with its constants kept its proof "
     "holds up to L = c2 d, c2 = 2078 (B20). At fixed d the average saturates at radius/sqrt(nd).",
-    why="The proof assumes d >= L (Appendix B.4); without that |V| is at least the norm of each of "
-    "its d rows, of order sqrt(n/d) whatever L is.",
+    why="Else |V| is at least the norm of each of its d rows, of order sqrt(n/d) whatever L is.",
     example="d = 1, x = +-1: V is a row of L sums of signs, E|V|^2 = n for every L.",
     sure=Sure.PROVED,
     matters=3,
@@ -319,8 +318,7 @@ def _proxy_only(setting: Setting) -> float:
     correct="Sharp up to constants: (sqrt(sigma_1) + sqrt(Sigma/L))/sqrt(n). With the trivial eta "
     "= sup|x| the paper's form is never below Theorem 3's when d >= L.",
     why="The factor d counts every direction as if it had the largest variance.",
-    example="One eigenvalue 1 and d - 1 zeros: the form is radius sqrt(2d/(nL)), for d > L/2 above "
-    "the radius/sqrt(n) of Theorem 3.",
+    example="One eigenvalue 1, else 0: radius sqrt(2d/(nL)), above radius/sqrt(n) for d > L/2.",
     sure=Sure.PROVED,
     where="Section 4, line 3 of the formulas",
 )
