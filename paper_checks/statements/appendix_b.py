@@ -337,8 +337,7 @@ def supremum_of_a_sum(effort: Effort) -> Findings:
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="A middle term below the last.",
-    correct="The Frobenius norm in the middle must be the spectral norm; as printed the second "
-    "inequality points the wrong way.",
+    correct="The Frobenius norm in the middle must be the spectral norm.",
     why="|V|_F is at least |V|_2, so that the second inequality points the wrong way.",
     example="V = I of size 9: |V|_F = 3, |V|_2 = 1.",
     sure=Sure.PROVED,

@@ -171,8 +171,7 @@ def _signed_mean(typical: int, rare: int, law: RareOutlier) -> float:
     "with the range 2 radius of the loss, is above the Frobenius lower bound at every radius. "
     "Bousquet's inequality does separate: R_n + sqrt(2t(r^2 sigma_1 P + 2 r R R_n)/n) + r R "
     "t/(3n), y x being symmetric given the label, else 2 R_n takes the place of the mean R_n.",
-    why="The linear loss has range 2 radius on the ball, so that the second term of the trace "
-    "bound is as large as the Frobenius lower bound.",
+    why="The linear loss has range 2 radius, so the second term is as large as the lower bound.",
     example="Radius 1, delta = 1/4: a second term of 1.67/sqrt(n), a lower bound of 0.71/sqrt(n).",
     sure=Sure.PROVED,
     matters=3,

@@ -147,8 +147,7 @@ def _thin_svd_predictor(data: Instance) -> Array:
     kind=Kind.EQUALITY,
     verdict=Verdict.MISPRINT,
     refuted_by="Equal sides, or a second part that depends on Z.",
-    correct="Norms squared: |a + b|^2 = |a|^2 + |b|^2. The minimiser is the same either way, since "
-    "the second part does not depend on Z.",
+    correct="Norms squared: |a + b|^2 = |a|^2 + |b|^2; the minimiser is the same either way.",
     why="For orthogonal parts the squares of the norms add up, not the norms.",
     example="a = (3, 0), b = (0, 4): |a + b| = 5, |a| + |b| = 7.",
     sure=Sure.PROVED,

@@ -49,8 +49,7 @@ def model_gigabytes(n_features: float, n_labels: float, bytes_per_number: int) -
     refuted_by="A gain that differs from s d/(s + d), or one of order d for small s.",
     correct="The gain is s d/(s + d), of the order of the smaller of s = |Omega|/n and the number "
     "d of nonzeros; it is of order d only if |Omega| is at least nnz(X).",
-    why="A gradient passes once over the d nonzeros of a point and once over its s observed "
-    "labels, in place of their product, so that both limit the gain.",
+    why="A gradient passes once over d nonzeros and once over s labels, instead of over s d.",
     example="A point with 40 nonzeros and 2 observed labels: 40 x 2 = 80 products become 40 + 2 = "
     "42, a gain of 1.9 and not of 40.",
     sure=Sure.PROVED,

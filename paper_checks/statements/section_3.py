@@ -26,8 +26,7 @@ LIMIT = "alternating minimisation to its rounding limit"
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     refuted_by="A factorisation below the trace norm, or a balanced one above it.",
-    correct="It is the minimum over factorisations with at least rank(Z) columns, attained by the "
-    "balanced one; any other is larger.",
+    correct="It is the minimum over factorisations, with rank(Z) columns or more, if balanced.",
     why="It is a minimum over factorisations; every unbalanced one is larger.",
     example="1 = 2 x (1/2): (4 + 1/4)/2 = 2.125, the trace norm is 1.",
     sure=Sure.PROVED,

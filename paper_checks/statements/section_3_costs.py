@@ -56,10 +56,8 @@ def printed_average(X: NDArray[np.bool_], i: int) -> float:
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
     refuted_by="A count within a constant of the formula for the dense point.",
-    correct="The count is k sum_i |Omega_i| |x_i|_0; the formula holds if points with more labels "
-    "seen are not the denser ones.",
-    why="The count is a sum of products over the points, which is the product of the averages only "
-    "if density and number of labels are uncorrelated.",
+    correct="k sum_i |Omega_i| |x_i|_0; as printed if points with more labels are not denser.",
+    why="A sum of products is the product of averages only if density and labels do not correlate.",
     example="One of n points has n nonzeros and n labels, the rest none: n^2 k nonzeros, for n k.",
     sure=Sure.PROVED,
 )
@@ -225,8 +223,7 @@ def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Findings:
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
     refuted_by="A count within a constant of the formula for d far above nnz(X).",
-    correct="Add d k, needed for lambda w and for the result itself; it is covered by nnz(X) k "
-    "only if X has no more columns than nonzeros.",
+    correct="Add d k, for lambda w and the result; nnz(X) k covers it only if d <= nnz(X).",
     why="The result is a d x k matrix, to which lambda w is added.",
     example="X with one nonzero, d = 10^6, k = 10: 10 products with X, but 10^7 numbers to write.",
     sure=Sure.PROVED,

@@ -97,8 +97,7 @@ def feasible(rank: int, shape: tuple[int, int], radius: float, rng: np.random.Ge
     refuted_by="A maximiser over the trace ball of rank above one, or a smaller supremum.",
     correct="The class is smaller only with both constraints, and even then its Rademacher average "
     "is the same for every k >= 1, as extreme points have rank one: these bounds do not improve.",
-    why="Rank alone leaves the class unbounded; with the radius, its extreme points have rank one "
-    "already, so that no rank constraint lowers the supremum.",
+    why="Rank alone leaves the class unbounded; with the radius, extreme points have rank one.",
     example="V = diag(2, 1): over the unit trace ball <Z, V> is at most 2, attained at rank one.",
     sure=Sure.PROVED,
     matters=2,
@@ -133,8 +132,7 @@ def rank_constraint_and_complexity(effort: Effort) -> Findings:
     correct="C.2 bounds the generalisation gap, which Appendix B.1 itself calls 'excess risk'; in "
     "that sense it is right. The excess over the least risk, which Section 4 sets out to bound, is "
     "zero there; with planted labels it is of this order, at worst 0.3003 radius/sqrt(n).",
-    why="Appendix B.1 calls the generalisation gap 'excess risk', and for the gap C.2 is right; "
-    "but every Z has the same risk in its world, so that none has an excess over the least risk.",
+    why="Every Z has the same risk in the world of C.2, so that none has an excess there.",
     example="x = +-1, y = 1, linear loss: L(Z) = 0 for all Z, but Lhat(Zhat) = -|mean of x|.",
     sure=Sure.PROVED,
     matters=3,

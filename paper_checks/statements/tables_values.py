@@ -128,8 +128,7 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Findings:
     kind=Kind.CONSISTENCY,
     verdict=Verdict.CONJECTURE,
     refuted_by="Other equal entries than the two recorded, or equal entries that chance explains.",
-    correct="One of each pair is probably a copy: all other measures of these rows differ, and "
-    "chance would give 0.05 equal pairs or fewer.",
+    correct="One of each pair is probably a copy: other measures differ; chance would give 0.05.",
     why="Two methods agree to four digits in one measure and in no other.",
     example="autofood, 20 %: AUC 0.7599 twice.",
     sure=Sure.CONJECTURE,

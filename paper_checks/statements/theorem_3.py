@@ -177,8 +177,7 @@ def turned_round(n: int, law: RareOutlier) -> float:
     correct="The loss must be bounded, which the proof says (Appendices B.1, B.2) and the theorem "
     "does not; then B, the length of its range, multiplies the term. In expectation, 2 C R_n, no "
     "bound on the loss is needed.",
-    why="The proof takes the loss to be bounded and the theorem does not say so; without that a "
-    "rare large value turns the minimiser round with a probability above delta.",
+    why="Else a rare large value turns the minimiser round with a probability above delta.",
     example="d = L = 1, linear loss, y x = 0.9/sqrt(nq) except -sqrt(0.9 n/q) with probability "
     "q/n: with probability of about q one such point outweighs all others, and the excess is of "
     "order 1/sqrt(nq), not sqrt(log(1/q)/n).",
