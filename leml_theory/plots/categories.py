@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -90,7 +92,7 @@ def _draw_own(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw the bounds of the user's own as dashes where they are valid."""
     for name in drawn_bounds(rows, "always"):
         valid, bound = rows[is_valid(rows, name)], shown_bounds()[name]
-        style = {"marker": "_", "ms": 15, "ls": "none", "color": bound.look.colour}
+        style: dict[str, Any] = {"marker": "_", "ms": 15, "ls": "none", "color": bound.look.colour}
         x, y = numbers(valid, "place"), numbers(valid, name)
         ax.plot(x, y, label=bound.label, gid="bound", **style)
 

@@ -255,7 +255,7 @@ def draw_panel(
         _turn_names(ax, width - _LEFT - _RIGHT)
     letters = int(_TITLE_LETTERS * width)
     ax.set_title(_balanced(panel.title, letters), loc="left", pad=15, fontweight="bold")
-    small = {"xycoords": "axes fraction", "color": "0.35", "fontsize": 8}
+    small: dict[str, Any] = {"xycoords": "axes fraction", "color": "0.35", "fontsize": 8}
     write_beside(ax, setting(rows, panel.axis), (0, 1), (0, 3), **small)
 
 

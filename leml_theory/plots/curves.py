@@ -194,7 +194,8 @@ def _draw_bound(
     if valid.any():
         shown = np.where(valid, value, np.nan)
         colour = ball.colour if ball else bound.look.colour
-        style = {"linestyle": bound.look.line, **lone_mark(shown), "color": colour, "lw": 1.5}
+        style: dict[str, Any] = {"color": colour, "lw": 1.5, "linestyle": bound.look.line}
+        style |= lone_mark(shown)
         label = f"{bound.label}, {ball.name}" if ball else bound.label
         ax.plot(x, shown, label=label, gid="offset" if ball else "bound", **style)
     if not valid.all():
@@ -208,10 +209,10 @@ def _draw_risk_bounds(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     for name, bound in RISK_BOUNDS.items():
         smallest = rows["high_probability_name"].eq(name)
         if bound.drawn == "always" and smallest.any():
-            style = {"color": bound.look.colour, "linestyle": bound.look.line, "lw": 1.5}
+            style: dict[str, Any] = {"color": bound.look.colour, "linestyle": bound.look.line}
             label = f"{bound.label}, with probability 1 {MINUS} δ"
             value = rows["high_probability"].where(smallest)
-            ax.plot(rows[axis], value, label=label, gid="bound", **style)
+            ax.plot(rows[axis], value, lw=1.5, label=label, gid="bound", **style)
 
 
 def _note(rows: pd.DataFrame, axis: str, name: str) -> str:
@@ -258,14 +259,14 @@ def _draw_marks(ax: Axes, marks: list[tuple[float, str]]) -> None:
     for i, (place, name) in enumerate(marks):
         left = i + 1 < len(marks) and (i == 0 or marks[i + 1][0] * marks[i - 1][0] < place**2)
         ax.axvline(place, color="0.45", linewidth=0.7, zorder=1, gid=name)
-        side = {"ha": "right" if left else "left", "xycoords": ("data", "axes fraction")}
-        points = (-2 if left else 2, 0)
-        write_beside(ax, name, (place, 0.015), points, color="0.35", fontsize=7.5, **side)
+        side: dict[str, Any] = {"ha": "right" if left else "left", "color": "0.35"}
+        within, points = ("data", "axes fraction"), (-2 if left else 2, 0)
+        write_beside(ax, name, (place, 0.015), points, xycoords=within, fontsize=7.5, **side)
 
 
 def draw_violations(ax: Axes, rows: pd.DataFrame, axis: str, n_tests: int) -> None:
     """Ring every point that is above a valid bound by more than chance."""
     found = rows[above(rows, n_tests)]
     if not found.empty:
-        ring = {"ls": "none", "marker": "o", "ms": 13, "mfc": "none", "mec": "red", "mew": 2}
-        ax.plot(found[axis], found["value"], label="ABOVE A VALID BOUND", **ring)
+        ring: dict[str, Any] = {"ls": "none", "marker": "o", "mfc": "none", "mec": "red"}
+        ax.plot(found[axis], found["value"], ms=13, mew=2, label="ABOVE A VALID BOUND", **ring)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -69,7 +71,7 @@ def _edges(places: Array) -> Array:
 def _draw_points(ax: Axes, rows: pd.DataFrame, panel: Panel) -> None:
     """Write the measured advantage at every measured place."""
     circle = {"boxstyle": "circle,pad=0.25", "facecolor": "white", "edgecolor": "black"}
-    style = {"ha": "center", "va": "center", "fontsize": 8, "bbox": circle}
+    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "bbox": circle}
     for _, place in advantages(rows, panel.against).iterrows():
         text, where = f"{place['advantage']:.1f}", (place["n"], place[panel.axis])
         ax.annotate(text, where, gid="measured advantage", **style)

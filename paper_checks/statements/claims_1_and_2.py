@@ -102,8 +102,8 @@ def when_the_minimiser_is_unique(effort: Effort) -> Findings:
     apart = np.linalg.norm(Z - other)
     yield CONDITION.equal("distance of two minimisers, clear gap", apart, 0, 1e-9 * size)
     yield REFUTES.different("the same, rank-deficient X", flat_move, 0.0, 0.1, length)
-    errors = [_error(flat, found) for found in (flat_other, flat_Z)]
-    yield REFUTES.equal("their squared errors", *errors, 1e-9)
+    first, second = _error(flat, flat_other), _error(flat, flat_Z)
+    yield REFUTES.equal("their squared errors", first, second, 1e-9)
     yield REPAIRED.at_least("norm above the least", np.linalg.norm(flat_other), least)
     yield REFUTES.different("distance of two minimisers, tie", tie_move, 0.0, 1e-3, far)
     yield REFUTES.equal("their squared errors", _error(tie, tie_other), _error(tie, tie_Z), 1e-9)
