@@ -139,9 +139,9 @@ def compare(
         model = learner.fit(train.X, train.labels, penalty)
         losses[learner.ball] = row_losses(model, test.X, test.labels)
         trained, tested = row_losses(model, train.X, train.labels), losses[learner.ball]
-        risks = [float(one.losses.mean()) for one in (trained, tested)]
+        train_risk, test_risk = (float(one.losses.mean()) for one in (trained, tested))
         top_1 = float(tested.right.mean())
-        facts[learner.ball] = ModelFacts(penalty, at_end, model.norm, *risks, top_1)
+        facts[learner.ball] = ModelFacts(penalty, at_end, model.norm, train_risk, test_risk, top_1)
     trace, frobenius = losses["trace"], losses["frobenius"]
     return Comparison(
         intercept=intercept,

@@ -55,8 +55,8 @@ def _bounds(found: Diagnosis) -> str:
     head = ["bound on the trace average", "as they are", "applies", "centred", "applies"]
     lines = []
     for name in versions[0]:
-        found = [bounds[name] for bounds in versions]
-        words = ((f"{bound.value:.4g}", "yes" if bound.valid else "no") for bound in found)
+        here = [bounds[name] for bounds in versions]
+        words = ((f"{bound.value:.4g}", "yes" if bound.valid else "no") for bound in here)
         lines.append([name, *itertools.chain(*words)])
     return _table([head[: 1 + 2 * len(versions)], *lines])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,7 +21,7 @@ def draw_ratio(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     ax.axhline(1, color="black", linewidth=0.8, gid="on its bound")
     for ball, look in LOOKS.items():
         points = rows[rows["ball"] == ball]
-        ratio = points["value"] / best_valid(points) if len(points) else []
+        ratio: Any = points["value"] / best_valid(points) if len(points) else []
         ax.plot(points[axis], ratio, **look.marks(0.8), linestyle=look.line, linewidth=0.9)
     ax.set_yscale("log")
     ax.set_ylabel("measured ÷\nbest valid bound", fontsize=7.5)  # no longer than the strip is high
