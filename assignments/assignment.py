@@ -19,45 +19,25 @@ _ABOUT = Path(__file__).parent / "delivery" / "about.md"
 
 @dataclass(frozen=True)
 class Block:
-    """A run of cells with one role.
+    """A run of cells with one role."""
 
-    Attributes
-    ----------
-    role : str
-        "text" (shown to everybody), "solution" or "tests".
-    question : str
-        The question it belongs to; empty outside questions.
-    cells : list of Cell
-    """
-
-    role: str
-    question: str
+    role: str  # "text" (shown to everybody), "solution" or "tests"
+    question: str  # empty outside questions
     cells: list[Cell] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """A source that has been read and checked.
-
-    Attributes
-    ----------
-    path : Path
-    name : str
-    settings : dict
-        From the top of the file: `title`, `points`, and `show_hidden` where it is false.
-    blocks : tuple of Block
-    questions : dict of str to dict
-        The settings of each question, graded by hand ones among them.
-    term : int
-        Whose variants of the questions were read.
-    """
+    """A source that has been read and checked."""
 
     path: Path
     name: str
+    # From the top of the file: `title`, `points`, and `show_hidden` where it is false.
     settings: dict[str, Any]
     blocks: tuple[Block, ...]
+    # The settings of each question, graded by hand ones among them.
     questions: dict[str, dict[str, Any]]
-    term: int = 0
+    term: int = 0  # whose variants of the questions were read
 
     @property
     def title(self) -> str:

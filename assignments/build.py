@@ -33,24 +33,12 @@ _ADVICE = "install the course extra: pip install -e '.[course]'"
 
 @dataclass(frozen=True)
 class Builder:
-    """Builds the parts of assignments into one folder.
+    """Builds the parts of assignments into one folder."""
 
-    Attributes
-    ----------
-    out : Path
-        Gets the folders `students` and `instructor`; what is built replaces what was there.
-    wheel : Path
-        Of the project's packages.
-    term : int
-        Seeds the hidden tests.
-    check : bool
-        Whether otter grades the solution, which must have full marks.
-    """
-
-    out: Path
-    wheel: Path
-    term: int = 0
-    check: bool = False
+    out: Path  # gets the folders `students` and `instructor`; what is built replaces what was there
+    wheel: Path  # of the project's packages
+    term: int = 0  # seeds the hidden tests
+    check: bool = False  # whether otter grades the solution, which must have full marks
 
     def parts(self) -> dict[str, Callable[[Assignment], Path]]:
         """Return what can be built of an assignment; each step returns what it has made."""

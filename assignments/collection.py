@@ -15,23 +15,12 @@ __all__ = ["Handed", "collect"]
 
 @dataclass(frozen=True)
 class Handed:
-    """One file that was handed in.
+    """One file that was handed in."""
 
-    Attributes
-    ----------
-    name : str
-        Where it lies in the folder; the row in the table of marks.
-    path : Path
-    assignment : str
-        Empty when it cannot be told.
-    problem : str
-        Why it cannot be graded at all; empty when it can.
-    """
-
-    name: str
+    name: str  # where it lies in the folder; the row in the table of marks
     path: Path
-    assignment: str
-    problem: str = ""
+    assignment: str  # empty when it cannot be told
+    problem: str = ""  # why it cannot be graded at all; empty when it can
 
 
 def collect(

@@ -35,28 +35,14 @@ _STARTING = 60.0  # seconds for the packages to load on a busy machine
 
 @dataclass(frozen=True)
 class Task:
-    """How a run of the grader is set.
-
-    Attributes
-    ----------
-    assignments : dict of str to Assignment
-    marks : Path
-        The CSV file.
-    term : int
-        Seeds the hidden tests.
-    limit : float
-        Seconds of one cell or call.
-    jobs : int
-    weak_fence : bool
-        Whether answers run where the kernel does not keep all limits.
-    """
+    """How a run of the grader is set."""
 
     assignments: dict[str, Assignment]
     marks: Path
-    term: int = 0
-    limit: float = 30.0
+    term: int = 0  # seeds the hidden tests
+    limit: float = 30.0  # seconds of one cell or call
     jobs: int = 1
-    weak_fence: bool = False
+    weak_fence: bool = False  # whether answers run where the kernel does not keep all limits
 
     @property
     def feedback(self) -> Path:

@@ -329,23 +329,12 @@ def average_auc(Y: Any, scores: Array | Scores, *, mask: Any = None) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Blocks:
-    """Scores and labels that belong together, and how they are compared.
-
-    Attributes
-    ----------
-    scores : Scores
-    labels : TrueLabels
-        Of the same shape.
-    ks : tuple of int
-        The K of top-K accuracy.
-    threshold : float
-        Scores above it predict a positive label.
-    """
+    """Scores and labels that belong together, and how they are compared."""
 
     scores: Scores
-    labels: TrueLabels
-    ks: tuple[int, ...]
-    threshold: float
+    labels: TrueLabels  # of the same shape
+    ks: tuple[int, ...]  # the K of top-K accuracy
+    threshold: float  # scores above it predict a positive label
 
     @classmethod
     def of(
@@ -388,25 +377,14 @@ class _Blocks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """What is measured of a block of rows.
+    """What is measured of a block of rows."""
 
-    Attributes
-    ----------
-    labels : (rows, L) int8 array
-        1 for positive, 0 for negative, -1 for missing.
-    predicted : (rows, L) boolean array
-    best : (rows, depth) int array
-        The best-scored observed labels, -1 where there are no more of them.
-    auc : (rows,) array
-    counts : (rows, 3) int array
-        Observed, wrong and positive entries.
-    """
-
-    labels: NDArray[np.int8]
-    predicted: Array
+    labels: NDArray[np.int8]  # (rows, L): 1 for positive, 0 for negative, -1 for missing
+    predicted: Array  # (rows, L)
+    # (rows, depth): the best-scored observed labels, -1 where there are no more of them.
     best: Array
-    auc: Array
-    counts: Array
+    auc: Array  # (rows,)
+    counts: Array  # (rows, 3): observed, wrong and positive entries
 
     @property
     def hits(self) -> Array:

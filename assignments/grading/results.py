@@ -19,23 +19,14 @@ _WITHHELD = "A hidden test failed."
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one test gave.
-
-    Attributes
-    ----------
-    question, test : str
-    hidden : bool
-    points, max_points : float
-    message : str
-        Why points were lost; empty when none were.
-    """
+    """What one test gave."""
 
     question: str
     test: str
     hidden: bool
     points: float
     max_points: float
-    message: str
+    message: str  # why points were lost; empty when none were
 
     @property
     def passed(self) -> bool:
@@ -45,23 +36,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Result:
-    """The marks of one submission.
-
-    Attributes
-    ----------
-    submission, assignment : str
-    outcomes : tuple of Outcome
-    remarks : tuple of str
-        What else the grader noticed: cells that failed, attempts that were refused.
-    output : str
-        What the submission printed, cut.
-    """
+    """The marks of one submission."""
 
     submission: str
     assignment: str
     outcomes: tuple[Outcome, ...]
+    # What else the grader noticed: cells that failed, attempts that were refused.
     remarks: tuple[str, ...] = ()
-    output: str = field(default="", repr=False)
+    output: str = field(default="", repr=False)  # what the submission printed, cut
 
     @property
     def total(self) -> float:

@@ -41,23 +41,12 @@ _MOMENT = 0.25  # seconds to wait for a reply before the folder is looked at
 
 @dataclass(frozen=True)
 class Limits:
-    """How long and how large a student's code may be.
+    """How long and how large a student's code may be."""
 
-    Attributes
-    ----------
-    seconds : float
-        Wall time of one cell or one call.
-    total_seconds : float
-        Wall time of the whole submission.
-    memory : int
-        Address space in bytes.
-    weak_fence : bool
-        Whether answers run even where the kernel keeps not all of the limits.
-    """
-
-    seconds: float = 30.0
-    total_seconds: float = 300.0
-    memory: int = 4 * 2**30
+    seconds: float = 30.0  # wall time of one cell or one call
+    total_seconds: float = 300.0  # wall time of the whole submission
+    memory: int = 4 * 2**30  # address space in bytes
+    # Whether answers run even where the kernel keeps not all of the limits.
     weak_fence: bool = False
 
     @classmethod

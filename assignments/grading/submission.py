@@ -22,23 +22,13 @@ class SubmissionError(ValueError):
 
 @dataclass(frozen=True)
 class Submission:
-    """The code of a notebook.
-
-    Attributes
-    ----------
-    path : Path
-    assignment : str
-        Which assignment the notebook says it belongs to; empty when it does not say.
-    cells : tuple of str
-        The code cells, magics removed; the "check" cells are left empty: the grader has its own.
-    remarks : tuple of str
-        What was left out.
-    """
+    """The code of a notebook."""
 
     path: Path
-    assignment: str
+    assignment: str  # which assignment the notebook says it belongs to; empty when it does not say
+    # The code cells, magics removed; the "check" cells are left empty: the grader has its own.
     cells: tuple[str, ...]
-    remarks: tuple[str, ...] = field(default=())
+    remarks: tuple[str, ...] = field(default=())  # what was left out
 
 
 def read_submission(path: Path) -> Submission:

@@ -40,30 +40,16 @@ class Sent:
 
 @dataclass(eq=False)
 class Block:
-    """Rows of X and Y.
-
-    Attributes
-    ----------
-    X : Matrix
-    labels : Labels
-        `complete` may be a `Matrix`.
-    loss : Loss
-    dtype : str
-        Precision of the factors.
-    scratch : Path or None
-        Folder for what is as long as the block is; None keeps that in memory.
-    files : tuple of arrays
-        The memory-mapped arrays, to be asked for ahead of use.
-    number, count : int
-        Which of how many blocks it is.
-    """
+    """Rows of X and Y."""
 
     X: Matrix
-    labels: Labels
+    labels: Labels  # `complete` may be a `Matrix`
     loss: Loss
-    dtype: str
+    dtype: str  # precision of the factors
+    # Folder for what is as long as the block is; None keeps that in memory.
     scratch: Path | None = None
-    files: tuple[Any, ...] = ()
+    files: tuple[Any, ...] = ()  # the memory-mapped arrays, to be asked for ahead of use
+    # Which of how many blocks it is.
     number: int = 0
     count: int = 1
     _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)

@@ -93,27 +93,13 @@ def default_penalty(
 
 @dataclass(frozen=True, eq=False)
 class _Ridge:
-    """Ridge regression of all labels in the left singular vectors of the features.
+    """Ridge regression of all labels in the left singular vectors of the features."""
 
-    Attributes
-    ----------
-    eigenvalues : (r,) array
-        Squared singular values of the features, in increasing order.
-    vectors : (n, r) array
-        Left singular vectors, of sum zero if there is an intercept.
-    Y : (n, L) array or sparse matrix
-        Labels, rows times the roots of their weights as those of the features.
-    roots : (n,) array
-        Roots of the weights of rows.
-    intercept : bool
-        Whether each label has one.
-    """
-
-    eigenvalues: Array
-    vectors: Array
-    Y: Any
-    roots: Array
-    intercept: bool
+    eigenvalues: Array  # (r,): squared singular values of the features, in increasing order
+    vectors: Array  # (n, r): left singular vectors, of sum zero if there is an intercept
+    Y: Any  # (n, L): labels, rows times the roots of their weights as those of the features
+    roots: Array  # (n,): roots of the weights of rows
+    intercept: bool  # whether each label has one
 
     def pull(self, alpha: float) -> float:
         """Return alpha |Z|_F^2 / |Z|_tr; 1 if Z is zero."""

@@ -19,34 +19,18 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
-    """Labels to fit, and how they were given.
+    """Labels to fit, and how they were given."""
 
-    Attributes
-    ----------
-    labels : Labels
-        One column per label; 0/1 for classes.
-    n_rows : int
-        Rows of y.
-    kind : str
-        "binary" and "multiclass" for a vector of classes, "multilabel" for a matrix of them;
-        "vector" and "matrix" for numbers.
-    known_values : array or None
-        Sorted classes of a vector, the two values of a matrix's entries; None for numbers.
-    rows : array or None
-        The rows that have a label, if a vector has missing ones.
-    sparse : bool
-        Whether the matrix was sparse, so that predictions are too.
-    names : pandas Index or None
-        Columns of a DataFrame, which predictions keep.
-    """
-
-    labels: Labels
-    n_rows: int
+    labels: Labels  # one column per label; 0/1 for classes
+    n_rows: int  # rows of y
+    # "binary" and "multiclass" for a vector of classes, "multilabel" for a matrix of them; "vector"
+    # and "matrix" for numbers.
     kind: str
+    # Sorted classes of a vector, the two values of a matrix's entries; None for numbers.
     known_values: Array | None = None
-    rows: Array | None = None
-    sparse: bool = False
-    names: Any = None
+    rows: Array | None = None  # the rows that have a label, if a vector has missing ones
+    sparse: bool = False  # whether the matrix was sparse, so that predictions are too
+    names: Any = None  # columns of a DataFrame, which predictions keep
 
 
 def class_targets(y: Any, mask: Any = None, missing: Any = None) -> Targets:

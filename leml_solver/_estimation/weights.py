@@ -117,22 +117,14 @@ def _codes(targets: Targets) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class EntryWeights:
-    """How much the entries of a label matrix count.
+    """How much the entries of a label matrix count."""
 
-    Attributes
-    ----------
-    class_weight : dict, "balanced" or None
-        Weights of negative and positive entries by their values; "balanced" makes the positives and
-        the negatives of each label count the same.
-    propensities : (L,) array, "jain" or None
-        Probability that a positive is recorded; "jain" estimates it from the labels.
-    propensity_loss : str
-        "reweighted" or "unbiased".
-    """
-
+    # Weights of negative and positive entries by their values; "balanced" makes the positives and
+    # the negatives of each label count the same.
     class_weight: Any
+    # (L,): probability that a positive is recorded; "jain" estimates it from the labels.
     propensities: Any
-    propensity_loss: str
+    propensity_loss: str  # "reweighted" or "unbiased"
 
     def applied(self, labels: Labels, values: Array, loss: str) -> Labels:
         """Return labels 0 and 1 with the weights of their entries.

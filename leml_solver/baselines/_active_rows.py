@@ -32,24 +32,12 @@ _STEEP = 1e10  # the trace of a system beyond which a Cholesky factor has few di
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSolver:
-    """Minimisers by the equations of the rows.
+    """Minimisers by the equations of the rows."""
 
-    Attributes
-    ----------
-    X : (n, d) array or CSR matrix
-        Features without the constant.
-    penalty : float
-        mu.
-    intercept : bool
-        Whether there is a b, which is not penalised.
-    loss : str
-        "squared" or "squared_hinge".
-    """
-
-    X: Any
-    penalty: float
-    intercept: bool
-    loss: str
+    X: Any  # (n, d) array or CSR matrix: features without the constant
+    penalty: float  # mu
+    intercept: bool  # whether there is a b, which is not penalised
+    loss: str  # "squared" or "squared_hinge"
 
     def minimisers(self, active: NDArray[np.bool_], signs: Signs) -> Array:
         """Return the (d, p) weights, with b as last row if there is one.

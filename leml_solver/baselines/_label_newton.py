@@ -43,23 +43,14 @@ class NewtonOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelFits:
-    """The models of some labels.
+    """The models of some labels."""
 
-    Attributes
-    ----------
-    W : (d, p) array
-    objectives : (p,) array
-    gradients : (p,) array
-        Sizes of the gradients relative to those at the start, in the norm of the Hessian's
-        diagonal.
-    steps : int
-        Newton steps taken, the most of any label.
-    """
-
-    W: Array
-    objectives: Array
+    W: Array  # (d, p)
+    objectives: Array  # (p,)
+    # (p,): sizes of the gradients relative to those at the start, in the norm of the Hessian's
+    # diagonal.
     gradients: Array
-    steps: int
+    steps: int  # Newton steps taken, the most of any label
 
 
 class _Newton:

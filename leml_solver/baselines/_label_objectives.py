@@ -26,25 +26,14 @@ _CROWDED = 0.75  # share of labels still open above which the others are not tak
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeparateLabels:
-    """The objectives of some labels.
+    """The objectives of some labels."""
 
-    Attributes
-    ----------
-    features, squares : Matrix
-        X (n, d), with a column of ones for an intercept, and its squares.
-    penalties : (d,) array
-        Zero for the intercept.
-    loss : str
-        "squared", "logistic" or "squared_hinge".
-    signs : (n, p) int8 array
-        Labels as signs, 0 for missing.
-    """
-
+    # X (n, d), with a column of ones for an intercept, and its squares.
     features: Matrix
     squares: Matrix
-    penalties: Array
-    loss: str
-    signs: Signs
+    penalties: Array  # (d,): zero for the intercept
+    loss: str  # "squared", "logistic" or "squared_hinge"
+    signs: Signs  # (n, p): labels as signs, 0 for missing
 
     def objectives(self, W: Array, f: Array) -> Array:
         """Return the objective of each label; f is X W."""

@@ -219,23 +219,13 @@ class SparsityPrior(NamedTuple):
 
 
 class LabelPosterior(NamedTuple):
-    """q(y) and q(alpha) of n points; the arrays are updated in place.
+    """q(y) and q(alpha) of n points; the arrays are updated in place."""
 
-    Attributes
-    ----------
-    mean, variance : (n, L) arrays
-        Moments of q(y_ij); an observed label is its value with variance 0.
-    rate : (n, L) array
-        q(alpha_ij) = Gamma(prior.shape + 1/2, rate).
-    latent : (n, L) boolean array
-        Which labels are not observed.
-    prior : SparsityPrior
-    """
-
+    # (n, L): moments of q(y_ij); an observed label is its value with variance 0.
     mean: Array
     variance: Array
-    rate: Array
-    latent: NDArray[np.bool_]
+    rate: Array  # (n, L): q(alpha_ij) = Gamma(prior.shape + 1/2, rate)
+    latent: NDArray[np.bool_]  # (n, L): which labels are not observed
     prior: SparsityPrior
 
     @classmethod
@@ -269,18 +259,10 @@ def _clamped(labels: Labels, prior: SparsityPrior) -> LabelPosterior:
 
 @dataclass(frozen=True, slots=True)
 class LabelTerms:
-    """What the bound needs of q(y) beyond its means.
+    """What the bound needs of q(y) beyond its means."""
 
-    Attributes
-    ----------
-    entropy : float
-        Entropy of q(y), latent labels only.
-    measured_variance : float
-        Sum over points of the trace of the covariance of Phi y.
-    """
-
-    entropy: float
-    measured_variance: float
+    entropy: float  # of q(y), latent labels only
+    measured_variance: float  # sum over points of the trace of the covariance of Phi y
 
 
 def update_labels(

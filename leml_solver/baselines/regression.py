@@ -41,32 +41,19 @@ _DEPENDENT = 1e-10  # eigenvalues of a Gram matrix below this share of the large
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
-    """Predictions X Z + intercept.
+    """Predictions X Z + intercept."""
 
-    Attributes
-    ----------
-    Z : (d, m) array
-    intercept : (m,) array
-    """
-
-    Z: Array
-    intercept: Array
+    Z: Array  # (d, m)
+    intercept: Array  # (m,)
 
 
 @dataclass(frozen=True, eq=False)
 class Centred:
-    """Features and targets, each minus its means or unchanged.
+    """Features and targets, each minus its means or unchanged."""
 
-    Attributes
-    ----------
-    X : (n, d) array or CSR matrix
-    Y : (n, m) array or CSR matrix
-    centre_features, centre_targets : bool
-        Whether means are subtracted.
-    """
-
-    X: Any
-    Y: Any
+    X: Any  # (n, d) array or CSR matrix
+    Y: Any  # (n, m) array or CSR matrix
+    # Whether means are subtracted.
     centre_features: bool
     centre_targets: bool
 

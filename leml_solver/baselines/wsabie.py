@@ -187,19 +187,13 @@ class Steps(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Positive entries, and where the negative labels of their rows are found.
+    """Positive entries, and where the negative labels of their rows are found."""
 
-    Attributes
-    ----------
-    labels, pointers, rows : arrays
-        Label of each positive entry, row pointers, and the row of each.
-    negative_labels, negative_pointers : arrays
-        Observed negatives; no pointers if every label that is not positive is negative.
-    """
-
+    # Label of each positive entry, row pointers, and the row of each.
     labels: Array
     pointers: Array
     rows: Array
+    # Observed negatives; no pointers if every label that is not positive is negative.
     negative_labels: Array
     negative_pointers: Array
 

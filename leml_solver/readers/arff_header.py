@@ -30,27 +30,16 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What an attribute's value becomes.
-
-    Attributes
-    ----------
-    name : str
-        The attribute.
-    first : int
-        Its first column among the features, or its number among the labels; -1 if it is dropped.
-    label : bool
-        Whether it is a label.
-    codes : mapping of str to (int, float), or None
-        For a nominal attribute, the column and the number of each value; None for a number.
-    default : str
-        The value that a sparse row omits.
-    """
+    """What an attribute's value becomes."""
 
     name: str
+    # Its first column among the features, or its number among the labels; -1 if it is dropped.
     first: int
     label: bool = False
+    # For a nominal attribute, the column and the number of
+    # each value; None for a number.
     codes: Mapping[str, tuple[int, float]] | None = None
-    default: str = "0"
+    default: str = "0"  # the value that a sparse row omits
 
     def decode(self, text: str) -> tuple[int, float]:
         """Return the column and the number of a value."""

@@ -32,23 +32,13 @@ class BadLineError(ValueError):
 
 @dataclass(slots=True)
 class Notes:
-    """What a reader has to say about a file.
-
-    Attributes
-    ----------
-    path : str
-        The file.
-    strict : bool
-        Whether the first bad line raises `ReadError`; otherwise it is skipped and counted.
-    skipped : int
-        Bad lines skipped.
-    messages : list of str
-        The first few of them, and remarks such as dropped attributes.
-    """
+    """What a reader has to say about a file."""
 
     path: str
+    # Whether the first bad line raises `ReadError`; otherwise it is skipped and counted.
     strict: bool = True
-    skipped: int = 0
+    skipped: int = 0  # bad lines skipped
+    # The first few of them, and remarks such as dropped attributes.
     messages: list[str] = field(default_factory=list)
 
     def bad(self, number: int, reason: object) -> None:
