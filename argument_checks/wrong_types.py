@@ -20,8 +20,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["errors_name_arguments"]
-
 # What Python and numpy raise when a value is not what the code takes it for.
 # scipy's sparse matrices raise NotImplementedError where a number is added to them.
 _RAW = (AttributeError, TypeError, LookupError, ArithmeticError, NotImplementedError)

@@ -12,8 +12,6 @@ from assignments.grading.specification import Question, Specification, Test, nam
 from assignments.source import MARK, Cell, SourceError, read_cells
 from assignments.written import WRITTEN_PART, WrittenQuestion, read_written
 
-__all__ = ["Assignment", "Block", "read_assignment"]
-
 _ABOUT = Path(__file__).parent / "delivery" / "about.md"
 
 

@@ -9,8 +9,6 @@ from assignments import grading
 from assignments.bundles import bring_requirements, copy_script
 from assignments.grading.specification import Specification
 
-__all__ = ["write_autograder"]
-
 
 def write_autograder(folder: Path, specification: Specification, wheel: Path) -> None:
     """Write a folder that pytest runs; it needs the project's packages but not this repository.

@@ -25,8 +25,6 @@ from assignments.notebooks import solution_notebook, student_notebook, write
 from assignments.source import find_sources
 from command_line import run_command
 
-__all__ = ["Builder", "main"]
-
 _NEEDED = {"solution": ("nbclient", "ipykernel"), "otter": ("otter", "ipykernel")}
 _ADVICE = "install the course extra: pip install -e '.[course]'"
 

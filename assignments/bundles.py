@@ -12,8 +12,6 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-__all__ = ["BundleError", "bring_requirements", "copy_script", "make_wheel", "zip_folder"]
-
 _ROOT = Path(__file__).resolve().parents[1]
 _DELIVERY = Path(__file__).resolve().parent / "delivery"
 _CONSTRAINTS = "requirements.constraints.txt"

@@ -10,8 +10,6 @@ from types import MappingProxyType
 
 from assignments.grading.submission import SubmissionError, read_submission
 
-__all__ = ["Handed", "collect"]
-
 
 @dataclass(frozen=True)
 class Handed:

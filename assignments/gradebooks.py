@@ -13,8 +13,6 @@ from pathlib import Path
 
 from assignments.ledger import keep_previous, read_csv, write_csv
 
-__all__ = ["Filled", "fill_gradebook"]
-
 _CANVAS = ("ID", "SIS User ID", "SIS Login ID", "Student")
 _MOODLE = ("Identifier", "Username", "ID number", "Email address", "Full name")
 

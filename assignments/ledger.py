@@ -14,8 +14,6 @@ from typing import Any
 from assignments.grading.results import printable
 from safe_files import write_text
 
-__all__ = ["Ledger", "Mark", "keep_previous", "read_csv", "spelt", "write_csv"]
-
 _FIRST = ("submission", "assignment", "total", "automatic")
 ADJUSTMENT = "adjustment"  # a column that an instructor may add; it counts
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

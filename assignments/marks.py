@@ -22,8 +22,6 @@ from command_line import run_command
 from documents import html_page
 from safe_files import write_text
 
-__all__ = ["export_answers", "import_marks", "main", "read_assignments"]
-
 _COLUMNS = ["submission", "mark", "remark", "answer"]
 
 

@@ -13,8 +13,6 @@ from assignments.assignment import Assignment
 from assignments.bundles import BundleError, bring_requirements, copy_script, zip_folder
 from assignments.notebooks import otter_notebook, write
 
-__all__ = ["write_otter_files"]
-
 
 def write_otter_files(
     student: Path,

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MARK", "SOURCES", "Cell", "SourceError", "find_sources", "lines_of_term", "read_cells"]
-
 SOURCES = Path(__file__).resolve().parent / "sources"
 MARK = re.compile(r"^ *# (BEGIN|END) SOLUTION\n", re.M)  # otter's, around part of a function
 _VALUE = r"\"[^\"]*\"|\[[^\]]*\]|\S+"

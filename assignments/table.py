@@ -6,8 +6,6 @@ from assignments.assignment import Assignment, read_assignment
 from assignments.grading.specification import Question
 from assignments.source import find_sources
 
-__all__ = ["question_table"]
-
 _HEAD = ["| | points | visible / hidden | minutes | what it tests |", "|---|---|---|---|---|"]
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WRITTEN_PART", "WrittenError", "WrittenQuestion", "read_written"]
-
 WRITTEN_PART = """## Written part
 
 These questions are marked by a person. Write in the cell below each question: text, formulas

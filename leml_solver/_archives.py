@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from safe_files import memory_budget, open_regular, written_aside
 
-__all__ = ["ArchiveError", "open_members", "read_arrays", "write_arrays"]
-
 MAX_BYTES = 16 * 2**30  # that all arrays of a file may take, if as much is free
 MAX_MEMBERS = 64
 _EXPANSION = 1032  # of deflate, at most: a file that promises more is damaged

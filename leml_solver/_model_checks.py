@@ -12,8 +12,6 @@ from argument_checks import nonnegative, one_of, positive, positive_integer, tru
 from leml_solver._factored.certificate import FactorCertificate
 from leml_solver.losses import LOSSES
 
-__all__ = ["check_model", "check_pipeline"]
-
 KINDS = {
     "LEMLClassifier": ("binary", "multiclass", "multilabel"),
     "LEMLRegressor": ("vector", "matrix"),

@@ -9,8 +9,6 @@ from typing import Any
 from .sandbox import ByName, Limits, Reply, Sandbox, StoppedError
 from .submission import Submission
 
-__all__ = ["AnswerError", "Answers", "GraderError", "fence_refusal", "weak_banner"]
-
 _MUCH = 10**6  # bytes
 _LONGEST = 900  # letters of an error
 _TESTABLE: tuple[type[Exception], ...] = (  # errors that a test may expect of a student's function

@@ -11,8 +11,6 @@ import ast
 from .fences import PACKAGES
 from .specification import Specification, names_bound, names_used
 
-__all__ = ["borrowed"]
-
 
 def borrowed(specification: Specification, cells: tuple[str, ...]) -> list[str]:
     """Return a remark if the cells name what tests import and the setup does not offer."""

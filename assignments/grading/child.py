@@ -24,8 +24,6 @@ from . import kernel
 from .confinement import Fence, install_hook, limit_resources, stop_numba_writing
 from .transport import encode, pack
 
-__all__ = ["main"]
-
 _LONGEST_MESSAGE = 600
 _MOST_REPORTS = 20
 

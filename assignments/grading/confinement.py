@@ -14,8 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["NOBODY", "Fence", "install_hook", "limit_resources", "stop_numba_writing"]
-
 NOBODY = 65534  # the user that root becomes
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # Events that change files, with one path or two; events that start programs.

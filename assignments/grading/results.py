@@ -12,8 +12,6 @@ from safe_files import write_text
 
 from .specification import Specification
 
-__all__ = ["Outcome", "Result", "gradescope", "printable", "write_json"]
-
 _WITHHELD = "A hidden test failed."
 
 

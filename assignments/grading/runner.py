@@ -13,8 +13,6 @@ from .sandbox import Limits
 from .specification import Question, Specification, Test
 from .submission import SubmissionError, read_submission
 
-__all__ = ["Grader", "grade"]
-
 
 class Grader:
     """The tests of an assignment against one submission; `with` it, or close it.

@@ -24,8 +24,6 @@ from .output import Output
 from .rooms import room
 from .transport import decode, frame_length, unpack
 
-__all__ = ["ByName", "Limits", "Reply", "Sandbox", "StoppedError"]
-
 _BOOT = """
 import importlib, sys
 from importlib.util import module_from_spec, spec_from_file_location

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Question", "Specification", "Test", "names_bound", "names_used"]
-
 _CLOSED = (  # what is bound in these stays in them
     ast.FunctionDef,
     ast.ClassDef,

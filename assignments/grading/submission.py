@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Submission", "SubmissionError", "read_submission"]
-
 _LARGEST = 100 * 2**20  # bytes; figures make notebooks large, but not this large
 _MAGIC = re.compile(r"^(\s*)(%|!|\?)(.*)$")
 _TIMERS = ("%%time", "%%timeit", "%%capture", "%%prun")  # cell magics whose cell is still Python

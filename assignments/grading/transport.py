@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from leml_theory.plots.description import AxesDescription, LineDescription, describe_axes
 
-__all__ = ["LARGEST_FRAME", "decode", "encode", "frame_length", "pack", "unpack"]
-
 LARGEST_FRAME = 64 * 2**20  # bytes; the largest answer asked for in the course has about 1e5
 _DEEPEST = 40
 _MOST = 250_000  # values outside arrays; a reply of 24 MB of empty lists would fill 760 MB

@@ -23,8 +23,6 @@ from leml_solver._linalg.factors import eigenvectors
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES, Loss
 
-__all__ = ["default_penalty", "default_rank"]
-
 Array = NDArray[np.float64]
 # The eigenvalues of the Gram matrix of so many rows take a fraction of a second.
 _ROWS = 500

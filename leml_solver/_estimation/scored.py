@@ -22,8 +22,6 @@ from argument_checks import same_count
 from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
 from leml_solver._estimation.targets import Targets
 
-__all__ = ["LabelClassifier", "ScoredEstimator", "solver_seed"]
-
 Array = NDArray[Any]
 
 

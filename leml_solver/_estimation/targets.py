@@ -12,8 +12,6 @@ from scipy import sparse
 from argument_checks import real_input, unmasked
 from leml_solver.labels import Labels
 
-__all__ = ["Targets", "as_numbers", "class_targets", "number_targets"]
-
 Array = NDArray[Any]
 
 

@@ -21,8 +21,6 @@ from leml_solver.labels import EntryList, Labels
 from leml_solver.losses import Loss
 from leml_solver.metrics import checked_propensities, label_propensities
 
-__all__ = ["EntryWeights", "fit_weighted_factors", "point_weights"]
-
 Array = NDArray[Any]
 # Entries that are listed to give each its weight (some gigabytes).
 _LONGEST_LIST = 1 << 27

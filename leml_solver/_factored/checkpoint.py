@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from leml_solver._archives import ArchiveError, read_arrays, write_arrays
 from leml_solver.problem import Problem
 
-__all__ = ["Checkpoint", "array_checksum", "data_checksum"]
-
 _FORMAT = "leml_solver checkpoint 1"
 _ARRAYS = ("W", "H", "b")
 

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from leml_solver._linalg.threads import parallel_map
 from leml_solver.baselines._label_losses import CURVATURES, Signs
 
-__all__ = ["RowSolver"]
-
 Array = NDArray[np.float64]
 Apply = Callable[[Array], Array]
 

@@ -17,16 +17,6 @@ from numpy.typing import NDArray
 from leml_solver._linalg.threads import Rows, even_rows, parallel_map
 from leml_solver.labels import Labels
 
-__all__ = [
-    "CURVATURES",
-    "LOSS_NUMBERS",
-    "Signs",
-    "column_losses",
-    "derivatives",
-    "label_blocks",
-    "line_derivatives",
-]
-
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 

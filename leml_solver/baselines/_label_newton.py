@@ -19,8 +19,6 @@ from leml_solver.baselines._active_rows import RowSolver
 from leml_solver.baselines._label_losses import line_derivatives
 from leml_solver.baselines._label_objectives import Model, SeparateLabels, newton_directions
 
-__all__ = ["LabelFits", "NewtonOptions", "fit_side_by_side"]
-
 Array = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
 

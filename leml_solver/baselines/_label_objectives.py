@@ -15,8 +15,6 @@ from leml_solver._linalg.factors import Groups, column_inner
 from leml_solver._linalg.matrices import Matrix
 from leml_solver.baselines._label_losses import Signs, column_losses, derivatives
 
-__all__ = ["Model", "SeparateLabels", "newton_directions"]
-
 Array = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
 

@@ -14,8 +14,6 @@ from leml_solver.baselines.base import Array, Baseline
 from leml_solver.baselines.regression import Centred
 from leml_solver.labels import Labels
 
-__all__ = ["LabelSpaceClassifier"]
-
 
 @dataclass(eq=False, repr=False)
 class LabelSpaceClassifier(Baseline):

@@ -15,8 +15,6 @@ from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator
 from leml_solver._estimation.targets import class_targets
 from leml_solver.labels import Labels
 
-__all__ = ["Baseline", "with_constant"]
-
 Array = NDArray[Any]
 
 

@@ -18,8 +18,6 @@ from leml_solver._linalg.threads import Rows, even_rows, parallel_map
 from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels
 
-__all__ = ["BayesianCSClassifier"]
-
 Array = NDArray[Any]
 
 

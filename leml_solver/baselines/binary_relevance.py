@@ -23,8 +23,6 @@ from leml_solver.baselines.regression import ridge_regression
 from leml_solver.labels import Labels
 from leml_solver.metrics import loss_threshold
 
-__all__ = ["BinaryRelevanceClassifier"]
-
 # The best constant prediction (nearly, for the logistic loss) from positives and observations.
 _CONSTANTS: dict[str, Callable[[Array, Array], Array]] = {
     "squared": lambda positives, observed: positives / np.maximum(observed, 1),

@@ -16,8 +16,6 @@ from leml_solver.baselines.base import Array, Baseline
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.labels import Labels
 
-__all__ = ["CompressedSensingClassifier"]
-
 
 @dataclass(eq=False, repr=False)
 class CompressedSensingClassifier(Baseline):

@@ -7,8 +7,6 @@ from leml_solver.baselines._label_space import LabelSpaceClassifier
 from leml_solver.baselines.base import Array
 from leml_solver.baselines.regression import Centred
 
-__all__ = ["CPLSTClassifier"]
-
 
 class CPLSTClassifier(LabelSpaceClassifier):
     r"""Compress labels to what the features can predict of them; every label must be known.

@@ -11,8 +11,6 @@ from argument_checks import nonnegative
 from leml_solver.baselines.base import Array, Baseline
 from leml_solver.labels import Labels
 
-__all__ = ["LabelFrequencyClassifier"]
-
 
 @dataclass(eq=False, repr=False)
 class LabelFrequencyClassifier(Baseline):

@@ -9,8 +9,6 @@ from leml_solver.baselines._label_space import LabelSpaceClassifier
 from leml_solver.baselines.base import Array
 from leml_solver.baselines.regression import Centred
 
-__all__ = ["PLSTClassifier"]
-
 
 class PLSTClassifier(LabelSpaceClassifier):
     r"""Compress labels by their principal components; every label must be known.

@@ -25,14 +25,6 @@ from leml_solver._estimation.blocks import dense
 from leml_solver._factored.closed_forms import Compression, compress
 from leml_solver._lazy import cached_property
 
-__all__ = [
-    "Centred",
-    "LinearModel",
-    "column_means",
-    "ridge_regression",
-    "with_full_columns_centred",
-]
-
 Array = NDArray[np.float64]
 
 _SMALL = 1 << 20  # entries of a sparse X that are decomposed densely: 8 MB

@@ -15,8 +15,6 @@ from leml_solver._estimation.scored import solver_seed
 from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels
 
-__all__ = ["WSABIEClassifier"]
-
 Array = NDArray[Any]
 
 _SCHEDULES = ("adagrad", "constant")

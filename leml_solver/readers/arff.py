@@ -10,8 +10,6 @@ from leml_solver.readers.arff_header import Column, Lines, split_values
 from leml_solver.readers.dataset import Row
 from leml_solver.readers.lines import BadLineError, Notes
 
-__all__ = ["ArffParser", "arff_rows"]
-
 
 @dataclass(frozen=True, slots=True)
 class ArffParser:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from leml_solver.readers.lines import BadLineError, Notes, ReadError
 
-__all__ = ["Attribute", "Column", "arff_header", "columns", "split_values", "unquoted"]
-
 Lines = Iterator[tuple[int, bytes]]
 _QUOTED = r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\""
 _ATTRIBUTE = re.compile(rf"@attribute\s++({_QUOTED}|[^\s{{]++)\s*+(.*)", re.IGNORECASE | re.DOTALL)

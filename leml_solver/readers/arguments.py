@@ -7,8 +7,6 @@ import contextlib
 
 from leml_solver.readers.formats import FORMATS, ReadOptions
 
-__all__ = ["add_reading_arguments", "in_words_of_the_command", "read_options", "share_or_name"]
-
 _OPTIONS = {
     "zero_based=True": "--zero-based",
     "strict=False": "--lenient",

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["Dataset", "Row", "RowBuffer"]
-
 # Not int8: scikit-learn (1.9) counts classes in the dtype of y, and silently overflows.
 LABEL_DTYPE = np.int32
 MAX_COLUMNS = 10**8  # a larger index is a damaged line: d x k factors would not fit in memory

@@ -9,8 +9,6 @@ from argument_checks import one_of, positive_integer, truth_value
 from leml_solver.readers.dataset import check_width
 from leml_solver.readers.lines import Notes, ReadError, text_lines
 
-__all__ = ["FORMATS", "ReadOptions", "detect_format"]
-
 FORMATS = ("svmlight", "extreme", "arff", "npz", "blocks")
 
 

@@ -12,8 +12,6 @@ from typing import IO, cast
 
 from safe_files import open_regular
 
-__all__ = ["BadLineError", "Notes", "ReadError", "text_lines"]
-
 MAX_LINE = 16 * 2**20  # bytes; the longest row of the public data sets is below one of these
 _EXPANSION = 100  # bytes of text per byte of a gzip file; real data have 2 to 30
 _FREE_TEXT = 16 * 2**20  # bytes of text that any gzip file may hold

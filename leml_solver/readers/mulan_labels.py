@@ -11,8 +11,6 @@ from xml.etree import ElementTree
 from leml_solver.readers.lines import ReadError
 from safe_files import open_regular
 
-__all__ = ["label_positions", "xml_label_names"]
-
 _MAX_XML = 8 * 2**20  # a hundred thousand labels; elements take twenty times their text
 _MEKA = re.compile(r"-C\s+(-?\d{1,9})\b")
 

@@ -14,8 +14,6 @@ from leml_solver.readers.dataset import LABEL_DTYPE, Dataset, check_width
 from leml_solver.readers.lines import ReadError
 from safe_files import memory_budget
 
-__all__ = ["npz_blocks", "read_npz"]
-
 Arrays = dict[str, NDArray[Any]]
 _PARTS = ("data", "indices", "indptr", "shape")
 _DIMENSIONS = 2

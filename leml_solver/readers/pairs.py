@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from leml_solver.readers.dataset import MAX_COLUMNS, Row
 from leml_solver.readers.lines import BadLineError, Notes, ReadError
 
-__all__ = ["PairParser", "extreme_rows", "svmlight_rows"]
-
 Lines = Iterator[tuple[int, bytes]]
 _NUMBER = rb"[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d++)?+"
 _PAIRS = re.compile(rb"(?:\d{1,10}+:" + _NUMBER + rb"(?:[ \t]++|$))*+")

@@ -21,8 +21,6 @@ from leml_solver.readers.npz import npz_blocks, read_npz
 from leml_solver.readers.pairs import PairParser, extreme_header, extreme_rows, svmlight_rows
 from safe_files import memory_budget
 
-__all__ = ["read", "read_blocks"]
-
 _FREE_ROWS = 2**28  # bytes that the rows of any file may take
 _ROWS_PER_BYTE = 300  # "1:1 " takes 12, and gzip may unpack a hundred times its size
 
