@@ -295,11 +295,6 @@ def _of_positive_weight(targets: Targets, weights: Array) -> tuple[Targets, Arra
     return replace(targets, labels=targets.labels.take(kept), rows=rows), weights[kept]
 
 
-def _none_missing(data: Any) -> Any:
-    """Return the missing labels of a data set as a sparse matrix."""
-    return sparse.csr_array(data.Y.shape, dtype=bool) if data.missing is None else data.missing
-
-
 def is_auto(value: Any, name: str) -> bool:
     """Whether a setting is "auto"; other words are refused."""
     return isinstance(value, str) and bool(one_of(value, name, ("auto",)))
@@ -512,7 +507,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         if isinstance(blocks, str | os.PathLike):
             blocks = BlockFolder.open(blocks)
         some, rows = sampled(blocks), blocks
-        labels = Labels.with_missing(some.Y, _none_missing(some))
+        labels = Labels.with_missing(some.Y, some.hidden)
         alone = clone(self).set_params(unit_rows=False)
         chosen = alone._chosen(lambda i: some.X[i], some.X.shape[1], labels, None, vars(self))
         self.unit_rows_, self.penalty_ = False, alone.penalty_
@@ -522,7 +517,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
             "options": self._solver_options(),
         }
         if not isinstance(rows, BlockFolder):
-            rows = [(d.X, Labels.with_missing(d.Y, _none_missing(d))) for d in rows]
+            rows = [(data.X, Labels.with_missing(data.Y, data.hidden)) for data in rows]
         if client is None:
             made = fit_blocks(rows, **chosen, **arguments)
         else:

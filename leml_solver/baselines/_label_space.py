@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from argument_checks import nonnegative, positive_integer
 from leml_solver.baselines.base import Array, Baseline
@@ -19,8 +17,7 @@ from leml_solver.labels import Labels
 class LabelSpaceClassifier(Baseline):
     """Regress codes H^T (y - label_means) on x and decode by H, whose columns are orthonormal.
 
-    Scores are (x^T W + code_intercept) H^T + label_means. A subclass chooses H. The directions
-    are ordered, so that the model of a smaller rank is a part of this one: see `truncated`.
+    Scores are (x^T W + code_intercept) H^T + label_means. A subclass chooses H.
     """
 
     rank: int = 50
@@ -28,26 +25,6 @@ class LabelSpaceClassifier(Baseline):
     centre: bool = True
     fit_intercept: bool = True
     ridge: float = 0.0
-
-    def truncated(self, rank: int) -> Self:
-        """Return the fitted model of a smaller rank, the same as fitting it again, at no cost.
-
-        Parameters
-        ----------
-        rank : int
-            At most `rank_`.
-
-        Returns
-        -------
-        estimator of the same class
-        """
-        check_is_fitted(self)
-        if positive_integer(rank, "rank") > self.rank_:
-            raise ValueError(f"`rank` must be at most that fitted, {self.rank_}, got {rank}.")
-        smaller = copy(self)
-        smaller.rank = rank
-        smaller._keep(self.W_[:, :rank], self.H_[:, :rank], self.code_intercept_[:rank])
-        return smaller
 
     def _fit(self, X: Any, labels: Labels) -> None:
         """Check the parameters and fit to float64 rows and 0/1 labels."""
@@ -59,26 +36,15 @@ class LabelSpaceClassifier(Baseline):
         fitted = np.vstack([problem.fitted(ridge), np.sqrt(X.shape[0]) * rest])
         H = self._directions(data, fitted, min(rank, labels.shape[1]))
         W = problem.predictor(problem.M @ H, ridge)
-        self._keep(W, H, rest @ H - data.X_means @ W)
+        self.W_, self.H_, self.rank_ = W, H, H.shape[1]
+        self.code_intercept_ = rest @ H - data.X_means @ W
 
     def _directions(self, data: Centred, fitted: Array, rank: int) -> Array:
         """Return the (L, rank) orthonormal directions, most important first.
 
-        Parameters
-        ----------
-        data : Centred
-            Features and labels.
-        fitted : (r, L) array
-            What regression explains of the labels.
-        rank : int
-            k, at most L.
+        `fitted` (r, L) is what regression explains of the labels.
         """
         raise NotImplementedError
-
-    def _keep(self, W: Array, H: Array, code_intercept: Array) -> None:
-        """Store what was fitted."""
-        self.W_, self.H_, self.code_intercept_ = W, H, code_intercept
-        self.rank_ = H.shape[1]
 
     def _scores(self, X: Any) -> Array:
         """Return the (m, L) scores of checked rows."""

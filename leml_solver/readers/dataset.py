@@ -63,6 +63,11 @@ class Dataset:
     skipped: int = 0
     messages: tuple[str, ...] = ()
 
+    @property
+    def hidden(self) -> Any:
+        """The labels that were not observed as a CSR array, an empty one if all were."""
+        return sparse.csr_array(self.Y.shape, dtype=bool) if self.missing is None else self.missing
+
     def targets(self) -> Any:
         """Return Y as the solvers take it: CSR if all is observed, else dense with NaN."""
         if self.missing is None:
