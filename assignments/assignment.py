@@ -166,14 +166,7 @@ def _is_call(node: ast.Expr) -> bool:
 def read_assignment(path: Path, term: int = 0, wheel: str = "NAME.whl") -> Assignment:
     """Read a source as a term has it; raises SourceError with file and line if it is malformed.
 
-    Parameters
-    ----------
-    path : Path
-        Of the source.
-    term : int
-        Whose variants are read.
-    wheel : str
-        The file that students install.
+    `wheel` is the file that students install.
     """
     cells = read_cells(path, term)
     if cells[0].kind != "raw" or "title" not in cells[0].settings():

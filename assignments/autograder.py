@@ -13,14 +13,7 @@ from assignments.grading.specification import Specification
 def write_autograder(folder: Path, specification: Specification, wheel: Path) -> None:
     """Write a folder that pytest runs; it needs the project's packages but not this repository.
 
-    Parameters
-    ----------
-    folder : Path
-        Made when it is not there.
-    specification : Specification
-        The tests.
-    wheel : Path
-        Of the project's packages; `setup.sh` installs it.
+    `setup.sh` in it installs the wheel.
     """
     modules = sorted(Path(grading.__file__).parent.glob("*.py"))
     (folder / "grading").mkdir(parents=True, exist_ok=True)

@@ -56,14 +56,7 @@ def _copy_packages(root: Path, copy: Path) -> None:
 def bring_requirements(folder: Path, wheel: Path, tools: list[str]) -> None:
     """Write the wheel, the pins, `requirements.txt` and `setup.sh` into a folder.
 
-    Parameters
-    ----------
-    folder : Path
-        Made when it is not there.
-    wheel : Path
-        Of the project's packages.
-    tools : list of str
-        What else is installed, each in the version of the pins.
+    `tools` are installed too, each in the version of the pins.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(wheel, folder)

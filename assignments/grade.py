@@ -70,13 +70,7 @@ def write_marks(task: Task, marks: list[Mark]) -> Ledger:
 
 
 def grade_all(task: Task, handed: list[Handed]) -> list[Mark]:
-    """Grade every submission; the marks are written after each, so that none is lost.
-
-    Returns
-    -------
-    list of Mark
-        In the order of `handed`.
-    """
+    """Grade every submission in order; the marks are written after each, so that none is lost."""
     tests = {name: a.specification(task.term) for name, a in task.assignments.items()}
     known = {e: load_mark(task.feedback, e, tests.get(e.assignment), task.limit) for e in handed}
     marks = {entry: mark for entry, mark in known.items() if mark is not None}

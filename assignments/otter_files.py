@@ -25,18 +25,7 @@ def write_otter_files(
 ) -> None:
     """Write the notebook of students who use otter, and the zip with all that its grader needs.
 
-    Parameters
-    ----------
-    student, archive : Path
-        The notebook and the zip.
-    assignment : Assignment
-        What to write.
-    term : int
-        Seeds the hidden tests.
-    wheel : Path
-        Of the project's packages.
-    check : bool
-        Whether otter grades the solution too, and full marks are required.
+    With `check`, otter grades the solution too, and full marks are required.
     """
     with tempfile.TemporaryDirectory() as temporary:
         made = _assigned(Path(temporary), assignment, term, check=check)

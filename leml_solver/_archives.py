@@ -59,21 +59,9 @@ def read_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Read plain arrays; nothing in the file is executed and no path in it is followed.
 
-    Parameters
-    ----------
-    path : path
-        An npz file.
-    compressed : bool
-        Whether compressed members are allowed. Without them no file can expand.
-    without : collection of str
-        Arrays that are not read, however large they are.
-
-    Raises
-    ------
-    ArchiveError
-        If the file is damaged, holds anything but plain arrays, or would take too much memory.
-    OSError
-        If the file cannot be opened.
+    Where no member may be `compressed`, no file can expand. Arrays named in `without` are not read,
+    however large they are. Raises ArchiveError if the file is damaged, holds anything but plain
+    arrays, or would take too much memory.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size

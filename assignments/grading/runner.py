@@ -15,15 +15,7 @@ from .submission import SubmissionError, read_submission
 
 
 class Grader:
-    """The tests of an assignment against one submission; `with` it, or close it.
-
-    Parameters
-    ----------
-    specification : Specification
-    submission : Path
-        A notebook.
-    limits : Limits, optional
-    """
+    """The tests of an assignment against one notebook; `with` it, or close it."""
 
     def __init__(
         self, specification: Specification, submission: Path, limits: Limits | None = None

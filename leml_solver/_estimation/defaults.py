@@ -56,23 +56,10 @@ def default_penalty(
     between the labels 0 and 1 has c times the noise of the squared loss in its gradient, and gets
     c times the penalty. At most 500 rows are used, drawn by a fixed seed.
 
-    Parameters
-    ----------
-    features : callable
-        From row numbers, the features of those rows, or the matrix of their kernels.
-    labels : Labels
-        All labels.
-    loss : str or Loss
-        What is to be minimised.
-    intercept : bool
-        Whether each label has an intercept.
-    weights : (n,) array, optional
-        Positive weights of the rows; left out is a whole row, or one of as many as its weight says.
-    kernel : bool
-        Whether `features` gives kernels.
-    unit_rows : tuple of bool
-        Whether rows may be taken as they are (False), divided by their norms (True), or both, of
-        which the lower leave-one-out error decides.
+    `features` gives, from row numbers, the features of those rows, or with `kernel` the matrix of
+    their kernels. Left out is a whole row, or one of as many as its positive weight says.
+    `unit_rows` says whether rows may be taken as they are (False), divided by their norms (True),
+    or both, of which the lower leave-one-out error decides.
     """
     known = labels.observed_rows
     if known.size > _ROWS:

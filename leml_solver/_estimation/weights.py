@@ -39,16 +39,8 @@ def fit_weighted_factors(
 ) -> FactorResult:
     """Fit factors to labels of which some count more than others.
 
-    Parameters
-    ----------
-    X, loss, **arguments
-        As in `fit_factors`.
-    targets : Targets
-        Labels of the rows of X.
-    weights : (n,) array or None
-        Positive weights of the rows.
-    entries : EntryWeights or None
-        Weights of the entries of a label matrix.
+    `weights` are those of the rows of X, `entries` those of the entries of a label matrix; the
+    rest is as in `fit_factors`.
     """
     labels, name = targets.labels, loss if isinstance(loss, str) else loss.name
     if entries is not None and targets.known_values is not None:
@@ -125,16 +117,9 @@ class EntryWeights:
     propensity_loss: str  # "reweighted" or "unbiased"
 
     def applied(self, labels: Labels, values: Array, loss: str) -> Labels:
-        """Return labels 0 and 1 with the weights of their entries.
+        """Return labels 0 and 1 with the weights of their entries, for a loss of this name.
 
-        Parameters
-        ----------
-        labels : Labels
-            Entries 0 and 1.
-        values : (2,) array
-            What negatives and positives are called in `class_weight`.
-        loss : str
-            Name of the loss.
+        `values` are what negatives and positives are called in `class_weight`.
         """
         p, kinds = self._propensities(labels), ("reweighted", "unbiased")
         if one_of(self.propensity_loss, "propensity_loss", kinds) == "unbiased" and p is not None:

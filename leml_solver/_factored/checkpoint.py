@@ -21,14 +21,10 @@ _ARRAYS = ("W", "H", "b")
 
 
 class Checkpoint:
-    """The file of one fit.
+    """The file of one fit, which need not exist yet.
 
-    Parameters
-    ----------
-    path : path
-        It need not exist; its folder must.
-    identity : mapping
-        Everything on which the factors depend, as JSON values under names that users know.
+    `identity` is everything on which the factors depend, as JSON values under names that users
+    know.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:

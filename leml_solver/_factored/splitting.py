@@ -82,20 +82,8 @@ class Splitting:
     """Z, V and the multiplier, with the best bound and the best point so far.
 
     The weight of |Z - V|^2 / 2 is penalty / |Z|_2: singular values then move by their own size.
-
-    Parameters
-    ----------
-    problem : Problem
-        Data and a smooth loss; X^T X of d x d numbers is made.
-    start : ConvexPoint
-        The point that was certified, not zero.
-    certificate : FactorCertificate
-        Its certificate.
-
-    Attributes
-    ----------
-    best : ConvexPoint
-        The start, or the V of least objective.
+    It begins at the point that was certified, which must not be zero; `best` is that point or the
+    V of least objective.
     """
 
     def __init__(

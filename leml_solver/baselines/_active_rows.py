@@ -40,12 +40,7 @@ class RowSolver:
     def minimisers(self, active: NDArray[np.bool_], signs: Signs) -> Array:
         """Return the (d, p) weights, with b as last row if there is one.
 
-        Parameters
-        ----------
-        active : (n, p) boolean array
-            The rows that count for each label, at least one.
-        signs : (n, p) int8 array
-            Labels as signs.
+        `active` (n, p) marks the rows that count for each label, at least one.
         """
         found = parallel_map(
             lambda j: self._solve(active[:, j], signs[:, j]), range(signs.shape[1])

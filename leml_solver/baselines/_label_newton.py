@@ -153,18 +153,9 @@ def fit_side_by_side(
 ) -> LabelFits:
     """Minimise each label's objective.
 
-    Parameters
-    ----------
-    problem : SeparateLabels
-        The objectives.
-    start : (d, p) array
-        Where to begin, and the point whose gradients others are compared with.
-    options : NewtonOptions
-        When to stop.
-    guess : (d, p) array, optional
-        Where to begin instead: a point that may be the solution already.
-    rows : RowSolver, optional
-        Solver of the same problem by the equations of the rows; not for the logistic loss.
+    Gradients are compared with those at `start` (d, p), from where the search begins unless
+    `guess`, a point that may be the solution already, is given. `rows` solves the same problem by
+    the equations of the rows; not for the logistic loss.
     """
     f = problem.features.times(start)
     rounding = _ROUNDING * np.sqrt(problem.objectives(start, f))

@@ -268,18 +268,8 @@ def update_labels(
 ) -> LabelTerms:
     """Improve q(y) = prod_j q(y_j), one label after the other, and q(alpha), `steps` times.
 
-    Parameters
-    ----------
-    posterior : LabelPosterior
-        Updated in place.
-    measurements : (n, k) array
-        E[z].
-    Phi : (k, L) array
-        The projection.
-    noise : float
-        Variance of z - Phi y.
-    steps : int
-        Passes over the labels of a point.
+    The posterior is updated in place; `measurements` (n, k) are E[z], and `noise` is the variance
+    of z - Phi y.
     """
     residual = measurements - posterior.mean @ Phi.T
     columns, squares = np.ascontiguousarray(Phi.T), np.square(Phi).sum(axis=0)

@@ -109,13 +109,8 @@ class CompressedSensingClassifier(Baseline):
 def graded_scores(recovered: Array, rest: Array) -> Array:
     """Return recovered coefficients, and where they are zero `rest`, kept below the positive ones.
 
-    Parameters
-    ----------
-    recovered : (n, L) array
-        Sparse coefficients.
-    rest : (n, L) array
-        What the other labels would have; in each row it is scaled so as to stay below one half and
-        below every positive coefficient.
+    In each row `rest`, what the other labels would have, is scaled so as to stay below one half
+    and below every positive coefficient.
     """
     absent = recovered == 0
     ceiling = np.where(recovered > 0, recovered, 0.5).min(axis=1)

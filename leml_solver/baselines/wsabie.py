@@ -253,22 +253,8 @@ def epoch(
 ) -> int:
     """Visit the positive entries in the given order; return how many met a violator.
 
-    Parameters
-    ----------
-    X : Points
-        Features.
-    pairs : Pairs
-        Observed labels.
-    order : array
-        Numbers of positive entries.
-    factors : Factors
-        Changed in place.
-    past : Factors
-        Sums of squared gradients of their rows, 0 or 1 number for each; changed in place.
-    steps : Steps
-        Rate, margin, radius and weights.
-    rng : numpy Generator
-        Where draws come from.
+    The factors are changed in place, and so is `past`, sums of squared gradients of their rows
+    with 0 or 1 number for each.
     """
     W, H = factors.W, factors.H
     z, is_positive = np.empty(W.shape[1]), np.zeros(H.shape[0], dtype=np.bool_)
@@ -306,12 +292,7 @@ def find_violator(
 ) -> tuple[int, int]:
     """Draw negative labels until one scores above `least`, at most `count` times.
 
-    Returns
-    -------
-    label : int
-        The violator, -1 if none was met.
-    rank : int
-        Estimated number of violators: negatives over draws, rounded down.
+    Return the label, -1 if none was met, and its rank: negatives over draws, rounded down.
     """
     for draws in range(1, count + 1):
         label = draw_negative(candidates, is_positive, rng)
