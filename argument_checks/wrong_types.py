@@ -46,14 +46,11 @@ def errors_name_arguments(namespace: dict[str, Any]) -> None:
 
 
 def _is_open_dataclass(made: Any) -> bool:
-    """Whether something is a dataclass that is not wrapped yet."""
     named = inspect.isclass(made) and dataclasses.is_dataclass(made)
     return named and not hasattr(made.__init__, "__wrapped__")
 
 
 def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with errors that name arguments."""
-
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         try:

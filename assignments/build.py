@@ -114,7 +114,6 @@ def _emptied(folder: Path) -> Path:
 
 
 def _require_extras(chosen: tuple[str, ...]) -> None:
-    """Raise unless the packages that build the parts are there."""
     needed = {name for part in chosen or _NEEDED for name in _NEEDED.get(part, ())}
     missing = sorted(name for name in needed if importlib.util.find_spec(name) is None)
     if missing:
@@ -122,7 +121,6 @@ def _require_extras(chosen: tuple[str, ...]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
     parser = argparse.ArgumentParser("python -m assignments.build", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("build/course"), help="(%(default)s)")
     parser.add_argument("--term", type=int, default=0, help="seeds the hidden tests, such as 2027")
@@ -141,7 +139,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _build_all(options: argparse.Namespace) -> None:
-    """Build the assignments asked for, and print a line for each part."""
     chosen = tuple(part for part in ("students", "gradescope", "otter") if vars(options)[part])
     paths = find_sources(options.only)
     _require_extras(chosen)

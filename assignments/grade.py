@@ -103,7 +103,6 @@ def _finished(future: Future[Mark], entry: Handed) -> Mark:
 
 
 def _grade_one(task: Task, folder: Path, entry: Handed) -> Mark:
-    """Grade one submission in a process of its own and keep the feedback."""
     mark = failed_mark(entry, entry.problem) if entry.problem else _graded(task, folder, entry)
     save(task.feedback, mark)
     return mark
@@ -136,7 +135,6 @@ def _run(command: list[str], seconds: float) -> str:
 
 
 def _bar(total: int, done: int) -> contextlib.AbstractContextManager[Any]:
-    """Return a bar that shows how many submissions are graded."""
     from tqdm import tqdm
 
     bar = tqdm(total=total, initial=done, unit="submission", file=sys.stderr, mininterval=0.5)
@@ -144,7 +142,6 @@ def _bar(total: int, done: int) -> contextlib.AbstractContextManager[Any]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
     parser = argparse.ArgumentParser("python -m assignments.grade", description=__doc__)
     parser.add_argument("submissions", nargs="+", type=Path, metavar="FOLDER_OR_FILE")
     parser.add_argument("--assignment", help="when the notebooks do not say it: a or a_promise")
@@ -173,7 +170,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _grade(options: argparse.Namespace) -> None:
-    """Grade what the command line names, and print the marks if they are few."""
     chosen = find_sources([options.assignment])[0].stem if options.assignment else ""
     sources = find_sources()
     assignments = {path.stem: read_assignment(path, options.term) for path in sources}

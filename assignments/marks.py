@@ -121,7 +121,6 @@ def _checked(text: str, most: float, where: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
     parser = argparse.ArgumentParser("python -m assignments.marks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     names = ("export", "import", "feedback", "canvas", "moodle")

@@ -133,7 +133,6 @@ def otter_notebook(assignment: Assignment, term: int) -> Notebook:
 
 
 def _raw(heading: str, **settings: Any) -> dict[str, Any]:
-    """Return one of otter's own cells."""
     return _cell("raw", "\n".join([f"# {heading}", *_yaml(settings)]))
 
 

@@ -56,7 +56,6 @@ def _complete(folder: Path, wheel: Path) -> None:
 
 
 def _assigned(place: Path, assignment: Assignment, term: int, *, check: bool) -> Path:
-    """Let otter read the assignment; return the folder of what it made."""
     master, made = place / f"{assignment.name}.ipynb", place / "made"
     made.mkdir()  # otter wants it there
     write(master, otter_notebook(assignment, term))

@@ -88,7 +88,6 @@ def _system_text(error: OSError) -> str:
 
 
 def _ended(name: str, message: str, status: int) -> int:
-    """Say on standard error why the command ended, and return the status."""
     print(f"{name}: {message}", file=sys.stderr)
     return status
 
@@ -143,17 +142,14 @@ def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
 
 
 def _widths(table: Sequence[Sequence[str]]) -> list[int]:
-    """Return how wide each column of a table is."""
     return [max(map(len, column)) for column in zip(*table, strict=True)]
 
 
 def _is_number(text: str) -> bool:
-    """Return whether a field of a table is a number, or empty."""
     return not text.strip("+-.0123456789e%± ")
 
 
 def _cell(text: str, width: int, numeric: bool) -> str:
-    """Return a field of a table as wide as its column."""
     shown = text if len(text) <= width else f"{text[: width - 1]}…"
     return shown.rjust(width) if numeric else shown.ljust(width)
 

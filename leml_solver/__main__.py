@@ -92,7 +92,6 @@ def _with_notes(command: Callable[[Options], None], options: Options) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
     parser = page_parser("leml_solver", _DESCRIPTION, _EPILOGUE)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     _add_train(commands.add_parser("train", help="fit a model to a file and write it"))
@@ -103,7 +102,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `convert`."""
     add = parser.add_argument
     add("data", help="file to convert; it is streamed, svmlight twice unless its widths are given")
     add("folder", help="folder to write, which must not exist")
@@ -117,7 +115,6 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `train`."""
     add, count = parser.add_argument, whole_number()
     add("data", help="file to learn from")
     add("--model", required=True, metavar="FILE", help="where to write the model")
@@ -141,7 +138,6 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `evaluate`."""
     parser.add_argument("model", help="model written by train")
     parser.add_argument("data", help="file with rows and their true labels")
     parser.add_argument(
@@ -152,7 +148,6 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `predict`."""
     parser.add_argument("model", help="model written by train")
     parser.add_argument("data", help="file with rows; labels in it are not used")
     parser.add_argument(
@@ -167,7 +162,6 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_split(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose rows."""
     parser.add_argument("--split", type=share_or_name, metavar="WHICH", help=_SPLIT)
     add_seed(parser)
 
@@ -260,7 +254,6 @@ def _keep(
 
 
 def _settings(options: Options) -> dict[str, Any]:
-    """Return the settings of an estimator that options give."""
     from leml_solver import AlternatingOptions
 
     return {
@@ -438,7 +431,6 @@ def _say(data: Dataset) -> None:
 
 
 def _data_lines(path: str, data: Dataset, rows: str) -> list[tuple[str, str]]:
-    """Return what was read."""
     n, L = data.Y.shape
     missing = 0 if data.missing is None else data.missing.nnz
     return [
@@ -451,7 +443,6 @@ def _data_lines(path: str, data: Dataset, rows: str) -> list[tuple[str, str]]:
 
 
 def _fit_lines(model: LEMLClassifier, seconds: float) -> list[tuple[str, str]]:
-    """Return what was fitted."""
     lines = [
         ("loss", str(model.loss)),
         ("rank", str(model.rank_)),
@@ -468,7 +459,6 @@ def _fit_lines(model: LEMLClassifier, seconds: float) -> list[tuple[str, str]]:
 
 
 def _print_table(lines: list[tuple[str, str]]) -> None:
-    """Print names and values, aligned."""
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         print(f"{name:<{width}}  {value}")

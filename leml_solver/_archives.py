@@ -108,7 +108,6 @@ def _check_ends(archive: zipfile.ZipFile, file: IO[bytes], size: int) -> None:
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by array name."""
     listed = archive.infolist()
     if len(listed) > MAX_MEMBERS:
         raise ArchiveError(f"expected at most {MAX_MEMBERS} arrays, got {len(listed)}.")
@@ -155,7 +154,6 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any
 
 
 def _next_numbers(name: str, member: IO[bytes], dtype: np.dtype[Any], n: int) -> NDArray[Any]:
-    """Return the next n numbers of a member."""
     found = np.frombuffer(bytearray(member.read(n * dtype.itemsize)), dtype=dtype)
     if found.size != n:
         raise ArchiveError(f"{name} is shorter than its row ends say.")

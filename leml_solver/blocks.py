@@ -277,12 +277,10 @@ class _Writer:
 
 
 def _name(number: int) -> str:
-    """Return the name of a block's folder."""
     return f"block-{number:05d}"
 
 
 def _checksum(array: NDArray[Any]) -> int:
-    """Return the CRC-32 of an array's bytes."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return zlib.crc32(flat.view(np.uint8).data if flat.size else b"")
 
@@ -445,7 +443,6 @@ class MemorySource:
 
 
 def _stored(X: Any) -> int:
-    """Return the number of stored entries."""
     return int(X.nnz if sp.issparse(X) else X.size)
 
 

@@ -177,7 +177,6 @@ class _CrossValidated(LowRankEstimator):
     def _fit_part(
         self, part: _Part, setting: _Setting, before: LowRankEstimator | None, seed: Any
     ) -> LowRankEstimator:
-        """Fit a setting to one part."""
         options = replace(self.options or AlternatingOptions(), certify=False)
         if before is not None and before.W_.any():
             start = before.W_[:, : setting.rank], before.H_[:, : setting.rank]

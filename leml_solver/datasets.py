@@ -259,7 +259,6 @@ def _check_unpacked_size(path: Path) -> None:
 
 
 def _check_content(data: Dataset, known: KnownDataset, path: Path) -> None:
-    """Raise unless shapes and content are those of the known data set."""
     shape = (*data.X.shape, data.Y.shape[1])
     if shape != known.shape:
         raise ReadError(

@@ -124,7 +124,6 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         weights: Array | None = None,
         entries: EntryWeights | None = None,
     ) -> None:
-        """Fit the factors to checked data and keep them."""
         self._check_targets(X, targets)
         if weights is not None:
             targets, weights = _of_positive_weight(targets, weights)
@@ -252,7 +251,6 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         )
 
     def _keep(self, result: FactorResult, targets: Targets) -> None:
-        """Store what was fitted."""
         self.W_, self.H_ = result.W, result.H
         zeros = np.zeros(result.H.shape[0])
         self.intercept_ = zeros if result.intercept is None else result.intercept
@@ -469,7 +467,6 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         return self
 
     def _chosen_threshold(self, X: Any, targets: Targets) -> float:
-        """Return the threshold asked for."""
         if self.threshold is None:
             return loss_threshold(self.loss)
         if not isinstance(self.threshold, str):

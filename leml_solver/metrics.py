@@ -412,7 +412,6 @@ class _Part:
 
 
 def _depths(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
-    """Return the K as whole numbers within the number of labels."""
     depths = tuple(positive_integer(k, "k") for k in ks)
     if depths and max(depths) > n_labels:
         raise ValueError(

@@ -241,7 +241,6 @@ class Problem:
 
 
 def _sorted_by_label(labels: Labels) -> EntryList:
-    """Return all known entries sorted by label, then by point."""
     n, L = labels.shape
     if labels.known is None:
         Y = labels.complete.toarray() if sp.issparse(labels.complete) else labels.complete

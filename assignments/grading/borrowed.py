@@ -24,7 +24,6 @@ def borrowed(specification: Specification, cells: tuple[str, ...]) -> list[str]:
 
 
 def _imported(code: str) -> set[str]:
-    """Return what a test imports from the project's packages."""
     nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
     own = [node for node in nodes if str(node.module).partition(".")[0] in PACKAGES]
     return {alias.name for node in own for alias in node.names}

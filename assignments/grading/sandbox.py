@@ -194,7 +194,6 @@ class Sandbox:
             self.refused.append(deed)
 
     def _ending(self) -> str:
-        """Return how the process ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(2)
         self.close()

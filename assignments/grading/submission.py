@@ -101,7 +101,6 @@ def _parses(code: str) -> bool:
 
 
 def _without_magics(code: str, number: int, remarks: list[str]) -> str:
-    """Drop IPython's own lines from a cell that is not Python."""
     lines = code.splitlines()
     first = lines[0].strip() if lines else ""
     if first.startswith("%%") and not first.startswith(_TIMERS):

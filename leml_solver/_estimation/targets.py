@@ -119,7 +119,6 @@ def _is_binary(values: Array) -> bool:
 
 
 def _check_finite(values: Array) -> None:
-    """Raise on infinity."""
     if np.isinf(values).any():
         raise ValueError("`y` must not contain infinity; NaN stands for a missing label.")
 
@@ -146,7 +145,6 @@ def _class_vector(values: Array) -> Targets:
 
 
 def _label_matrix(Y: Any, mask: Any, missing: Any, names: Any) -> Targets:
-    """Return a matrix of 0/1 or -1/+1 as labels."""
     is_sparse = sparse.issparse(Y)
     stored = Y.data if is_sparse else Y
     _check_finite(stored)
@@ -183,7 +181,6 @@ def _labels(Y: Any, mask: Any, missing: Any) -> Labels:
 
 
 def _boolean(mask: Any, name: str) -> Any:
-    """Return a mask as a boolean array or sparse matrix."""
     checked: Any = mask if sparse.issparse(mask) else np.asarray(mask)
     if checked.dtype.kind != "b":
         raise ValueError(f"`{name}` must be boolean, got {checked.dtype}; write astype(bool).")

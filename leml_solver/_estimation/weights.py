@@ -141,7 +141,6 @@ class EntryWeights:
         return Labels.observed(*listed[:3], labels.shape, weights)
 
     def _propensities(self, labels: Labels) -> Array | None:
-        """Return the probabilities, checked or estimated."""
         if self.propensities is None:
             return None
         if isinstance(self.propensities, str):
@@ -150,7 +149,6 @@ class EntryWeights:
         return checked_propensities(self.propensities, labels.shape[1])
 
     def _of_class(self, listed: EntryList, names: Array, n_labels: int) -> Array:
-        """Return the weight of each entry by its value."""
         positive = listed.values > 0
         if not isinstance(self.class_weight, str):
             try:
@@ -172,7 +170,6 @@ class EntryWeights:
 
 
 def _weighted(labels: Labels, weights: Array) -> Labels:
-    """Return labels of which each row has a weight."""
     listed = _listed(labels)
     of_rows = weights[listed.rows]
     total = of_rows if listed.weights is None else of_rows * listed.weights
@@ -180,7 +177,6 @@ def _weighted(labels: Labels, weights: Array) -> Labels:
 
 
 def _positives(labels: Labels) -> Any:
-    """Return the known positives as a matrix."""
     if labels.listed is None:
         return labels.complete
     kept = labels.listed.values > 0

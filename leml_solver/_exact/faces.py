@@ -148,7 +148,6 @@ class LowRank:
         return np.concatenate([every[:k].ravel(), every[k:, :k].ravel()])
 
     def _curvature_matrix(self, index: NDArray[np.int64]) -> Array:
-        """Return C as a matrix."""
         (d, L), m = self.Z.shape, min(self.Z.shape)
         matrix = np.diag(self.same.ravel()[index])
         i, j = np.divmod(index, L)

@@ -93,7 +93,6 @@ def _require_smooth(problem: Problem) -> None:
 
 
 def _checked_start(start: Any, problem: Problem) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return a start of the right shape."""
     Z = finite_array(start, "start", 2)
     if Z.shape != problem.shape:
         raise ValueError(f"`start` must have shape {problem.shape}, got {Z.shape}.")

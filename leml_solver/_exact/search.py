@@ -138,7 +138,6 @@ class Search:
         return min(size / slope, limit) if size > 0 and slope > 0 else limit
 
     def _split(self, model: Quadratic, Y: Array, point: Point) -> tuple[Array, Point]:
-        """Split between ball and quadratic."""
         wanted = self._balanced(point)
         settled = self.rounds > _BALANCINGS and self.step > 0
         if not settled and not self.step / 3 < wanted < self.step * 3:
@@ -148,7 +147,6 @@ class Search:
         return Y, self.at(self.ball.project(Y))
 
     def _accelerate(self, point: Point) -> Point:
-        """Take accelerated gradient steps, twice as many as the last time."""
         n, step = self.n_gradients, 1 / self.model.smoothness
         self.iterations += n
         self.n_gradients = min(2 * n, _MOST_GRADIENTS)

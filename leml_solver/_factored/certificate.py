@@ -210,7 +210,6 @@ class SparseDual:
 
     @property
     def _labels(self) -> Any:
-        """The label of each entry."""
         return self.entries.labels.entries.by_row.indices  # type: ignore[union-attr]
 
     def sides(self) -> Array:

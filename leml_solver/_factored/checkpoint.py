@@ -66,7 +66,6 @@ class Checkpoint:
         return tuple(arrays.get(name) for name in _ARRAYS), header["trace"]
 
     def _compare(self, found: dict[str, Any]) -> None:
-        """Raise unless the file is of the same fit."""
         names = sorted(self.identity.keys() | found.keys())
         other = [name for name in names if self.identity.get(name) != found.get(name)]
         if other:

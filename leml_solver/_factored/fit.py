@@ -598,7 +598,6 @@ class Fit:
             self.iterate.restore(before)
 
     def _start(self, random_state: int | np.random.Generator) -> None:
-        """Put the iterate at the factors to start from."""
         rng = np.random.default_rng(random_state)
         if isinstance(self.options.start, str):
             W, H = self._random_start(rng)
@@ -613,7 +612,6 @@ class Fit:
         self.iterate.start(W, H)
 
     def _given_start(self, W: Any, H: Any) -> tuple[Factor, Factor]:
-        """Check the factors given as a start."""
         dtype = self.problem.matrix.dtype
         W, H = (np.array(factor, dtype=dtype, order="C") for factor in (W, H))
         d, L = self.problem.shape
@@ -742,7 +740,6 @@ class Fit:
         return FitStatus.MAX_ITER
 
     def _update(self) -> None:
-        """Update each factor once."""
         updates = {"H": self.iterate.update_H, "W": self.iterate.update_W}
         for letter in self.options.order:
             updates[letter]()
@@ -754,7 +751,6 @@ class Fit:
         return TracePoint(iteration, objective, self._seconds(), self.features.products)
 
     def _seconds(self) -> float:
-        """Return the wall time since the fit began."""
         return time.perf_counter() - self.began
 
 

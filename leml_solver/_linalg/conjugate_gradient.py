@@ -165,7 +165,6 @@ class ConjugateGradient:
             self.space.scale_and_add(self.direction, ratio(self.energy, previous), scaled)
 
     def _scaled_residual(self) -> Factor:
-        """Return the residual times the preconditioner."""
         if self.preconditioner is None:
             return self.residual
         return np.asarray(self.residual * self.preconditioner)

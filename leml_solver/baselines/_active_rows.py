@@ -48,7 +48,6 @@ class RowSolver:
         return np.column_stack(found)
 
     def _solve(self, active: NDArray[np.bool_], signs: Signs) -> Array:
-        """Return the weights of one label."""
         rows = np.flatnonzero(active)
         X, y = self.X[rows], signs[rows].astype(np.float64)
         if self.loss == "squared":

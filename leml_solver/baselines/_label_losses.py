@@ -44,14 +44,12 @@ def label_blocks(labels: Labels) -> Iterator[tuple[slice, Signs]]:
 
 
 def _full_signs(labels: Labels, part: slice) -> Signs:
-    """Return the signs of labels that are all known."""
     block = labels.complete[:, part]
     dense = block.toarray() if hasattr(block, "toarray") else block
     return np.where(dense > 0, 1, -1).astype(np.int8)
 
 
 def _known_signs(labels: Labels, part: slice) -> Signs:
-    """Return the signs of labels of which some are missing."""
     entries: Any = labels.entries
     ends = entries.by_label.indptr[part.start : part.stop + 1]
     which = slice(ends[0], ends[-1])

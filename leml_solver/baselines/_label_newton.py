@@ -86,7 +86,6 @@ class _Newton:
         return model.part(open_)
 
     def _step(self, model: Model, tol: float) -> None:
-        """Take a Newton step in each label."""
         S = self._directions(model, tol)
         image = self.problem.features.times(S)
         length = self._lengths(S, image, column_inner(model.gradient, S))
@@ -95,7 +94,6 @@ class _Newton:
         self.steps += 1
 
     def _directions(self, model: Model, tol: float) -> Array:
-        """Return a Newton direction for each label."""
         few = self._few_rows(model)
         S, left = np.empty_like(self.W), self.left[self.where]
         if few.any() and self.rows is not None:

@@ -27,7 +27,6 @@ class LabelSpaceClassifier(Baseline):
     ridge: float = 0.0
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        """Check the parameters and fit to float64 rows and 0/1 labels."""
         rank, ridge = positive_integer(self.rank, "rank"), nonnegative(self.ridge, "ridge")
         data = Centred(X, labels.complete, bool(self.fit_intercept), bool(self.centre))
         problem, self.label_means_ = data.compression(), data.Y_means
@@ -47,7 +46,6 @@ class LabelSpaceClassifier(Baseline):
         raise NotImplementedError
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows."""
         codes = np.asarray(X @ self.W_) + self.code_intercept_
         return np.asarray(codes @ self.H_.T + self.label_means_)
 

@@ -117,7 +117,6 @@ def with_constant(X: Any, wanted: bool) -> Any:
 
 
 def _missing_message(name: str, labels: Labels) -> str:
-    """Say that labels are missing where none may be."""
     n, n_labels = labels.shape
     return (
         f"{name} needs every label, got {n * n_labels - labels.n_observed} missing of "

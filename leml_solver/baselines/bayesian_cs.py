@@ -109,7 +109,6 @@ class BayesianCSClassifier(Baseline):
     random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        """Check the parameters and fit to float64 rows and 0/1 labels."""
         k = positive_integer(self.rank, "rank")
         noise, variance = (positive(getattr(self, n), n) for n in ("noise", "weight_variance"))
         # Checked here, so that `fit` reports a mistake, and not only where each is used.
@@ -126,7 +125,6 @@ class BayesianCSClassifier(Baseline):
             self._fit_missing(weights, labels)
 
     def _prior(self) -> SparsityPrior:
-        """Return the prior of the precisions."""
         return SparsityPrior(
             positive(self.prior_shape, "prior_shape"), positive(self.prior_rate, "prior_rate")
         )
@@ -150,11 +148,9 @@ class BayesianCSClassifier(Baseline):
                 break
 
     def _update(self, posterior: LabelPosterior, measurements: Array, steps: int) -> LabelTerms:
-        """Improve q(y) and q(alpha)."""
         return update_labels(posterior, measurements, self.Phi_, float(self.noise), steps)
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows."""
         measurements = np.asarray(with_constant(X, self.fit_intercept) @ self.W_)
         shape = (measurements.shape[0], self.n_labels_)
         posterior = LabelPosterior.start(np.zeros(shape), np.ones(shape, bool), self._prior())

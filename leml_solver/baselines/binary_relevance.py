@@ -87,7 +87,6 @@ class BinaryRelevanceClassifier(Baseline):
     tol: float = 1e-4
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        """Check the parameters and fit to float64 rows and 0/1 labels."""
         self._threshold = loss_threshold(one_of(self.loss, "loss", tuple(_CONSTANTS)))
         positive(self.penalty, "penalty")
         options = NewtonOptions(
@@ -96,7 +95,6 @@ class BinaryRelevanceClassifier(Baseline):
         self._keep(self._fit_labels(X, labels, options))
 
     def _fit_labels(self, X: Any, labels: Labels, options: NewtonOptions) -> list[LabelFits]:
-        """Fit the labels, some at a time."""
         joined = with_constant(X, bool(self.fit_intercept))
         squared = joined.power(2) if sparse.issparse(joined) else np.square(joined)
         features, squares = as_matrix(joined), as_matrix(squared)
@@ -146,5 +144,4 @@ class BinaryRelevanceClassifier(Baseline):
             )
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows."""
         return np.asarray(X @ self.Z_) + self.intercept_

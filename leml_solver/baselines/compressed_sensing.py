@@ -67,7 +67,6 @@ class CompressedSensingClassifier(Baseline):
     random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        """Check the parameters and fit to float64 rows and 0/1 labels."""
         m, n_labels = positive_integer(self.n_measurements, "n_measurements"), labels.shape[1]
         rng = np.random.default_rng(solver_seed(self.random_state))
         A = rng.standard_normal((m, n_labels)) / np.sqrt(m)
@@ -83,13 +82,11 @@ class CompressedSensingClassifier(Baseline):
         self.W_, self.measurement_intercept_ = model.Z, model.intercept
 
     def _wanted_sparsity(self, labels: Labels) -> int:
-        """Return the sparsity asked for, or the average one."""
         if self.sparsity is not None:
             return positive_integer(self.sparsity, "sparsity")
         return max(1, math.ceil(float(labels.complete.sum()) / labels.shape[0]))
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows."""
         predicted = np.asarray(X @ self.W_) + self.measurement_intercept_
         norms = np.linalg.norm(self.measurement_matrix_, axis=0)
         atoms = np.ascontiguousarray((self.measurement_matrix_ / norms).T)

@@ -86,7 +86,6 @@ class Centred:
 
     @property
     def _tall(self) -> bool:
-        """Whether X has at least as many rows as columns."""
         return bool(self.X.shape[0] >= self.X.shape[1])
 
     def targets(self) -> Array:
@@ -185,12 +184,10 @@ def with_full_columns_centred(X: Any, means: Array) -> tuple[Any, Array]:
 
 
 def _vector(row: Any) -> Array:
-    """Return a row, sparse or not, as a vector."""
     return dense(row).ravel()
 
 
 def _means(A: Any) -> Array:
-    """Return the mean of each column."""
     return np.asarray(A.mean(axis=0)).ravel()
 
 

@@ -101,14 +101,12 @@ class WSABIEClassifier(Baseline):
     random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        """Check the parameters and fit to float64 rows and 0/1 labels."""
         rng = np.random.default_rng(solver_seed(self.random_state))
         points = sparse.csr_matrix(with_constant(X, self.fit_intercept))
         self._rank_labels(points, labels, rng)
         self._threshold = 0.0 if labels.shape[1] == 1 else self._cut(X, labels, rng)
 
     def _rank_labels(self, X: Any, labels: Labels, rng: np.random.Generator) -> None:
-        """Run the epochs."""
         k, n_labels = positive_integer(self.rank, "rank"), max(2, labels.shape[1])
         steps = self._steps(n_labels)
         adagrad = int(one_of(self.schedule, "schedule", _SCHEDULES) == "adagrad")
@@ -124,7 +122,6 @@ class WSABIEClassifier(Baseline):
         self.W_, self.H_ = factors
 
     def _steps(self, n_labels: int) -> Steps:
-        """Return how steps are made, all parameters checked."""
         return Steps(
             positive(self.learning_rate, "learning_rate"),
             nonnegative(self.margin, "margin"),
@@ -140,7 +137,6 @@ class WSABIEClassifier(Baseline):
         return float(np.quantile(self._scores(X[np.sort(rows)]), 1 - share))
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows."""
         scores = np.asarray(with_constant(X, self.fit_intercept) @ self.W_) @ self.H_.T
         return scores[:, :1] - scores[:, 1:] if self.n_labels_ == 1 else scores
 
@@ -225,7 +221,6 @@ def _observed(labels: Labels) -> tuple[Array, Array, Array]:
 
 
 def _by_row(rows: Array, columns: Array, n: int) -> tuple[Array, Array]:
-    """Return labels with row pointers."""
     return columns, np.searchsorted(rows, np.arange(n + 1)).astype(np.int64)
 
 

@@ -60,7 +60,6 @@ class ArffParser:
         return {**self.defaults, **given}.items()
 
     def _assembled(self, values: Iterable[tuple[int, str]]) -> Row:
-        """Return the row of these attribute values."""
         row = Row([], [], [], [])
         for at, text in values:
             column = self.columns[at]
@@ -76,7 +75,6 @@ class ArffParser:
 
 
 def _add_label(row: Row, label: int, value: float) -> None:
-    """Append a label to the positive or to the missing ones."""
     if math.isnan(value):
         row.missing.append(label)  # type: ignore[attr-defined]
     elif value > 0:

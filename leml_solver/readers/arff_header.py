@@ -49,7 +49,6 @@ class Column:
 
 
 def _number(text: str, name: str) -> float:
-    """Return a finite number."""
     if "_" in text or text == "?":
         raise BadLineError(
             f"attribute {name!r} is missing or not a number ({text[:40]!r}); impute it."
@@ -84,7 +83,6 @@ def arff_header(lines: Lines, path: str) -> tuple[str, list[Attribute]]:
 
 
 def _attribute(line: str) -> Attribute:
-    """Return the attribute that a line declares."""
     match = _ATTRIBUTE.fullmatch(line)
     if not match or not match.group(2):
         raise BadLineError(f"expected '@attribute NAME TYPE', got {line[:60]!r}.")
@@ -150,7 +148,6 @@ def _label_column(attribute: Attribute, number: int, path: str) -> Column:
 
 
 def _zero_or_one(value: str) -> float:
-    """Return 1 for yes, 0 for no, NaN for anything else."""
     word = value.lower().removesuffix(".0")
     return 1.0 if word in _YES else 0.0 if word in _NO else math.nan
 

@@ -62,7 +62,6 @@ def share_or_name(text: str) -> float | str:
 
 
 def _count_or_path(text: str) -> int | str:
-    """Return a number of labels, or the path of a label file."""
     with contextlib.suppress(ValueError):
         return int(text)
     return text

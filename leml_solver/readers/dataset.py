@@ -105,7 +105,6 @@ class Dataset:
         return self.rows(train), self.rows(test)
 
     def _part(self, name: str | None, part: str) -> NDArray[np.int64]:
-        """Return the row numbers of one part of a split."""
         key = f"{part}_idx" if name is None else f"{name}_{part}_idx"
         if key in self.splits:
             return self.splits[key]

@@ -68,7 +68,6 @@ def detect_format(path: str | os.PathLike[str]) -> str:
 
 
 def _format_of_line(line: bytes) -> str:
-    """Return the format that begins with this line."""
     if line[:1] in b"@%":
         return "arff"
     tokens = line.split()

@@ -85,7 +85,6 @@ def _streamed(arrays: Arrays, members: Any, rows_named: str | None, rows: int) -
 
 
 def _chosen(splits: Arrays, name: str | None, n: int) -> NDArray[np.int64]:
-    """Return the row numbers of a name, in order; all rows for None."""
     if name is None:
         return np.arange(n)
     if name not in splits:
@@ -157,7 +156,6 @@ def _dataset(X: Any, Y: Any, arrays: Arrays) -> Dataset:
 
 
 def _names(names: NDArray[Any] | None, count: int) -> tuple[str, ...]:
-    """Return the labels' names, if there are as many as labels."""
     if names is None:
         return ()
     if names.shape != (count,) or names.dtype.kind != "U":

@@ -52,7 +52,6 @@ class PairParser:
         return first, rest
 
     def _check_features(self, features: list[int], values: list[float]) -> None:
-        """Raise unless the numbers are in range, once each, and finite."""
         limit = MAX_COLUMNS if self.n_features is None else self.n_features
         if not features:
             return
@@ -68,7 +67,6 @@ class PairParser:
             raise BadLineError("a value is too large for a float.")
 
     def _labels(self, text: bytes) -> list[int]:
-        """Return the label numbers, once each."""
         if not text:
             return []
         if not _LABELS.fullmatch(text):
@@ -121,7 +119,6 @@ def _attempt(number: int, line: bytes, notes: Notes, parser: PairParser) -> Iter
 
 
 def _strange(pairs: bytes) -> bytes:
-    """Return the first token that is not a pair."""
     return next((token for token in pairs.split() if not _PAIRS.fullmatch(token)), pairs)
 
 

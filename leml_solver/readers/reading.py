@@ -104,7 +104,6 @@ def with_widths(path: str, options: ReadOptions) -> ReadOptions:
 
 
 def _folder_blocks(path: str, options: ReadOptions) -> Iterator[Dataset]:
-    """Yield the blocks of a folder."""
     from leml_solver.blocks import BlockFolder
 
     folder = BlockFolder.open(path)
@@ -114,14 +113,12 @@ def _folder_blocks(path: str, options: ReadOptions) -> Iterator[Dataset]:
 
 
 def _read_npz(path: str, options: ReadOptions) -> Dataset:
-    """Read an npz file whose widths are those asked for."""
     data = read_npz(path)
     _check_widths((data.X.shape[1], data.Y.shape[1]), options, path)
     return data
 
 
 def _cut(data: Dataset, rows: int) -> Iterator[Dataset]:
-    """Yield the rows of a data set in blocks."""
     n = data.X.shape[0]
     for start in range(0, n, rows):
         yield data.rows(np.arange(start, min(start + rows, n)))
@@ -155,7 +152,6 @@ def _row_budget(path: str) -> int:
 
 
 def _finished(buffer: RowBuffer, source: _Source, notes: Notes) -> Dataset:
-    """Return the rows of a buffer with the notes since the last one."""
     skipped, messages = notes.taken()
     return buffer.dataset(
         source.n_features,
@@ -168,7 +164,6 @@ def _finished(buffer: RowBuffer, source: _Source, notes: Notes) -> Dataset:
 
 
 def _source(path: str, options: ReadOptions, notes: Notes) -> _Source:
-    """Read the header and return the rows to come."""
     kind = options.format or detect_format(path)
     lines = text_lines(path, notes)
     if kind == "arff":
@@ -184,7 +179,6 @@ def _source(path: str, options: ReadOptions, notes: Notes) -> _Source:
 
 
 def _arff_source(lines: Any, options: ReadOptions, notes: Notes) -> _Source:
-    """Read the header of an ARFF file and return the rows to come."""
     relation, attributes = arff_header(lines, notes.path)
     names = [attribute.name for attribute in attributes]
     chosen = label_positions(notes.path, options.labels, relation, names)
@@ -197,7 +191,6 @@ def _arff_source(lines: Any, options: ReadOptions, notes: Notes) -> _Source:
 
 
 def _feature_names(made: list[Any]) -> tuple[str, ...]:
-    """Return a name for each column of X."""
     names: list[str] = []
     for column in made:
         if column.label or column.first < 0:
@@ -208,7 +201,6 @@ def _feature_names(made: list[Any]) -> tuple[str, ...]:
 
 
 def _check_widths(found: tuple[int, int], options: ReadOptions, path: Any) -> None:
-    """Raise unless the widths are those asked for, and not too large."""
     for width, name in zip(found, ("features", "labels"), strict=True):
         if width > MAX_COLUMNS:
             raise ReadError(f"{path}: more than {MAX_COLUMNS} {name}, {width}.")
