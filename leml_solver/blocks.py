@@ -135,17 +135,6 @@ class BlockFolder:
         features = sp.csr_array(X.csr())
         return Dataset(features, labels, missing, self.feature_names, self.label_names)
 
-    def load(self, number: int, loss: Loss, dtype: str, scratch: Path | None = None) -> Block:
-        """Return a block ready for passes."""
-        X, Y, missing = self.matrices(number)
-        labels = Labels(Y.shape, Y)
-        if missing is not None:
-            rows, columns = (part.astype(np.int32) for part in missing.nonzero())
-            labels = Labels(Y.shape, Y, None, EntryList(rows, columns, np.zeros(rows.size), None))
-        tiles = (X.tiles, X.transposed, Y.tiles, Y.transposed)
-        files = tuple(part for tile in tiles for part in (tile.index, tile.data))
-        return Block(X, labels, loss, dtype, scratch, files, number, len(self.blocks))
-
     def _arrays(self, number: int, *, check: bool) -> dict[str, Any]:
         """Return the arrays of a block, memory-mapped, after a look at every byte if asked to."""
         found, folder = {}, self.path / _name(number)
@@ -391,8 +380,15 @@ class FolderSource:
         return len(self.folder.blocks)
 
     def load(self, number: int, scratch: Path | None = None) -> Block:
-        """Read a block."""
-        return self.folder.load(number, self.loss, self.dtype, scratch)
+        """Return a block ready for passes."""
+        X, Y, missing = self.folder.matrices(number)
+        labels = Labels(Y.shape, Y)
+        if missing is not None:
+            rows, columns = (part.astype(np.int32) for part in missing.nonzero())
+            labels = Labels(Y.shape, Y, None, EntryList(rows, columns, np.zeros(rows.size), None))
+        tiles = (X.tiles, X.transposed, Y.tiles, Y.transposed)
+        files = tuple(part for tile in tiles for part in (tile.index, tile.data))
+        return Block(X, labels, self.loss, self.dtype, scratch, files, number, len(self))
 
     def sizes(self) -> list[int]:
         """Return the number of nonzeros of each block."""

@@ -157,10 +157,13 @@ class ClusterPasses:
 
     def total(self, work: Work, *arguments: Any) -> Sums:
         """Return the sum over all blocks of work(block, *arguments)."""
-        total: Sums = self._insist(
-            lambda: self._result(self._tree(self._leaves(work, arguments))), arguments
-        )
-        return tuple(_aligned(array) for array in total)
+
+        def run() -> Sums:
+            leaves = [self._leaf(number, work, arguments) for number in range(len(self.blocks))]
+            total: Sums = self._result(self._tree(leaves))
+            return total
+
+        return tuple(_aligned(array) for array in self._insist(run, arguments))
 
     def each(self, work: Work, *arguments: Any) -> Iterator[Any]:
         """Yield work(block, *arguments) of one block after the other."""
@@ -249,9 +252,6 @@ class ClusterPasses:
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
         key = f"{function.__name__.strip('_')}-{self._name}-{next(self._tokens)}"
         return self.client.submit(function, *arguments, key=key, pure=False, **where)
-
-    def _leaves(self, work: Work, arguments: tuple[Any, ...]) -> list[Any]:
-        return [self._leaf(number, work, arguments) for number in range(len(self.blocks))]
 
     def _leaf(self, number: int, work: Work, arguments: tuple[Any, ...]) -> Any:
         tokens = [a.token if isinstance(a, Sent) else None for a in arguments]

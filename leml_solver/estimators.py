@@ -46,17 +46,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     Paper: Equation (5).
     """
 
-    # Parameters that the subclasses' constructors set.
-    rank: int | str
-    penalty: float | str
-    fit_intercept: bool
-    max_iter: int
-    tol: float
-    kernel: Any
-    certify: bool | str | None
-    options: AlternatingOptions | None
-    random_state: Any
-    verbose: bool
+    # Of the parameters, which subclasses declare, those that some do without.
     unit_rows: bool | str = False
     warm_start: bool = False
     # What `fit` sets.

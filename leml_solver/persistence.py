@@ -121,6 +121,7 @@ def _described(model: Model) -> tuple[dict[str, Any], Arrays]:
     arrays = {key: _plain(getattr(model, key), key) for key in _ARRAYS}
     given = {key: getattr(model, key, None) for key in _OPTIONAL}
     arrays |= {key: _plain(value, key) for key, value in given.items() if value is not None}
+    proved = {} if model.certificate_ is None else dataclasses.asdict(model.certificate_)
     header = {
         "format": _FORMAT,
         "version": FORMAT_VERSION,
@@ -128,7 +129,7 @@ def _described(model: Model) -> tuple[dict[str, Any], Arrays]:
         "parameters": _parameters(model),
         "facts": {key: _scalar(getattr(model, key)) for key in (*_FACTS, *_NEWER)},
         "status": model.status_.name,
-        "certificate": _certificate(model.certificate_),
+        "certificate": {key: _scalar(value) for key, value in proved.items()} or None,
     }
     return header, arrays
 
@@ -241,12 +242,6 @@ def _options(options: AlternatingOptions) -> dict[str, Any]:
         for name, value in fields.items()
         if isinstance(value, bool | int | float | str) and name != "checkpoint"
     }
-
-
-def _certificate(certificate: FactorCertificate | None) -> dict[str, Any] | None:
-    if certificate is None:
-        return None
-    return {key: _scalar(value) for key, value in dataclasses.asdict(certificate).items()}
 
 
 def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:

@@ -7,7 +7,6 @@ predictions and lowers both norms), so Z = Q M with orthonormal Q; both balls ar
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,38 +25,6 @@ _SMALL_BLOCKS = 1_000_000
 _WELL_CONDITIONED = 1e-8
 
 
-class Hessian(Protocol):
-    """Second derivative of the objective at one point."""
-
-    def apply(self, E: Array) -> Array:
-        """Return the (d, L) image of a direction E."""
-
-    def grams(self) -> Array:
-        """Return its blocks, (L, d, d), or (1, d, d) when all labels share one."""
-
-
-class Model(Protocol):
-    """A smooth convex function of a (d, L) matrix."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of its argument."""
-
-    @property
-    def smoothness(self) -> float:
-        """Largest curvature, within a few percent."""
-
-    @property
-    def floor(self) -> float:
-        """A number below every value; minus infinity if none is known."""
-
-    def evaluate(self, Z: Array) -> tuple[float, Array]:
-        """Return value and gradient."""
-
-    def hessian(self, Z: Array) -> Hessian:
-        """Return the second derivative at Z."""
-
-
 @dataclass(frozen=True, eq=False)
 class Quadratic:
     """sum_l z_l . A_l z_l / 2 - <B, Z> + constant, one matrix A_l (d, d) per label or for all."""
@@ -65,7 +32,7 @@ class Quadratic:
     A: Array
     B: Array
     constant: float
-    floor: float = 0.0
+    floor: float = 0.0  # below every value; minus infinity if none is known
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,7 +49,7 @@ class Quadratic:
         return apply_blocks(self.A, E)
 
     def grams(self) -> Array:
-        """Return the blocks A_l."""
+        """Return the blocks, (L, d, d), or (1, d, d) when all labels share one."""
         return self.A
 
     def evaluate(self, Z: Array) -> tuple[float, Array]:
@@ -168,6 +135,10 @@ class Entries:
         image = apply_blocks(A, Z)
         constant = value + float(np.vdot(Z, 0.5 * image - G))
         return Quadratic(A, image - G, constant, floor=-np.inf)
+
+
+Model = Quadratic | Entries  # smooth convex functions of a (d, L) matrix
+Hessian = Quadratic | EntryHessian  # their second derivatives at one point
 
 
 def apply_blocks(blocks: Array, E: Array) -> Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -111,25 +111,6 @@ def _largest_ritz_value(
         block -= basis @ (basis.T @ block)
         block = np.linalg.qr(block)[0]
     return float(max(scipy.linalg.eigvalsh(projected)[-1], 0.0))
-
-
-class DualPoint(Protocol):
-    """A matrix D of dual variables, one per observed entry (weights included)."""
-
-    def rows(self, V: Array) -> Array:
-        """Return D V."""
-
-    def columns(self, U: Array) -> Array:
-        """Return D^T U."""
-
-    def largest_scale(self) -> float:
-        """Return the largest t for which t D is in the domain of the conjugate."""
-
-    def bound(self, t: float) -> float:
-        """Return minus the sum of conjugates at t D."""
-
-    def size(self) -> float:
-        """Return an upper bound on the Frobenius norm of D."""
 
 
 class SquaredDual:
@@ -295,6 +276,10 @@ class FullDual:
     def size(self) -> float:
         """Return the Frobenius norm of D."""
         return float(np.sqrt(sum(np.square(u).sum() for _, _, u in self._blocks())))
+
+
+# A matrix D of dual variables, one per observed entry (weights included).
+DualPoint = SquaredDual | SparseDual | FullDual
 
 
 def _side_sums(n_labels: int, labels: Any, dual: Array, y: Array, weights: Array) -> Array:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -270,24 +270,6 @@ class FactorResult:
         return scores if self.intercept is None else scores + self.intercept.astype(scores.dtype)
 
 
-class _Iterate(Protocol):
-    """The current factors and how to improve them."""
-
-    W: Factor
-    H: Factor
-
-    def start(self, W: Factor, H: Factor) -> None: ...
-    def refresh(self) -> None: ...
-    def label_sketch(self, W: Factor) -> Factor: ...
-    def feature_sketch(self, H: Factor) -> Factor: ...
-    def loss(self) -> float: ...
-    def offset(self) -> Array | None: ...
-    def update_W(self) -> None: ...
-    def update_H(self) -> None: ...
-    def snapshot(self) -> tuple[Any, ...]: ...
-    def restore(self, saved: tuple[Any, ...]) -> None: ...
-
-
 def fit_factors(
     X: Any,
     Y: Any,
@@ -486,7 +468,7 @@ class Fit:
             self.data = FullData.of(self.problem, self.options.intercept)
         self.iterate = self._iterate()
 
-    def _iterate(self) -> _Iterate:
+    def _iterate(self) -> FullSquared | GeneralLoss:
         """Choose Algorithm 2 for squared loss with full labels, Algorithm 1 otherwise."""
         problem, options = self.problem, self.options
         dtype, quadratic = problem.matrix.dtype, type(problem.loss) is Squared
@@ -497,12 +479,9 @@ class Fit:
         general = GeneralOptions(options.intercept, quadratic)
         return GeneralLoss(self.features, entries, self.penalty, options.plan, general)
 
+    @one_blas_thread()
     def run(self, random_state: int | np.random.Generator) -> FactorResult:
         """Alternate, then certify the result."""
-        with one_blas_thread():
-            return self._run(random_state)
-
-    def _run(self, random_state: int | np.random.Generator) -> FactorResult:
         self.checkpoint = self._checkpoint(random_state)
         trace = self._resumed()
         if trace is None:

@@ -128,7 +128,9 @@ def _blocks(path: str, options: ReadOptions, rows: int | None) -> Iterator[Datas
     """Yield data sets of `rows` rows each, or one of all rows."""
     notes = Notes(path, options.strict)
     source = _source(path, options, notes)
-    buffer, blocks, most = RowBuffer(), 0, _row_budget(path)
+    # Rows may take as much memory as the size of the file explains, and as is free.
+    most = memory_budget(min(MAX_BYTES, _FREE_ROWS + _ROWS_PER_BYTE * os.path.getsize(path)))
+    buffer, blocks = RowBuffer(), 0
     for row in source.rows:
         buffer.add(row)
         if buffer.size > most:
@@ -144,11 +146,6 @@ def _blocks(path: str, options: ReadOptions, rows: int | None) -> Iterator[Datas
         raise ReadError(f"{path}: expected rows, got none and {notes.skipped} bad lines{first}.")
     if len(buffer) or notes.messages:
         yield _finished(buffer, source, notes)
-
-
-def _row_budget(path: str) -> int:
-    """Return how many bytes the rows of a text file may take: what its size explains, and fits."""
-    return memory_budget(min(MAX_BYTES, _FREE_ROWS + _ROWS_PER_BYTE * os.path.getsize(path)))
 
 
 def _finished(buffer: RowBuffer, source: _Source, notes: Notes) -> Dataset:
