@@ -19,8 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assignments.assignment import Assignment, read_assignment
-from assignments.autograder import write_autograder
-from assignments.bundles import BundleError, bring_requirements, make_wheel, zip_folder
+from assignments.bundles import (
+    BundleError,
+    bring_requirements,
+    make_wheel,
+    write_autograder,
+    zip_folder,
+)
 from assignments.notebooks import solution_notebook, student_notebook, write
 from assignments.source import find_sources
 from command_line import run_command

@@ -12,6 +12,9 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+from assignments import grading
+from assignments.grading.specification import Specification
+
 _ROOT = Path(__file__).resolve().parents[1]
 _DELIVERY = Path(__file__).resolve().parent / "delivery"
 _CONSTRAINTS = "requirements.constraints.txt"
@@ -66,6 +69,22 @@ def bring_requirements(folder: Path, wheel: Path, tools: list[str]) -> None:
     copy_script("setup.sh", folder / "setup.sh")
     with tarfile.open(folder / "requirements.tar", "w") as archive:
         archive.add(wheel, wheel.name, filter=_without_owner)
+
+
+def write_autograder(folder: Path, specification: Specification, wheel: Path) -> None:
+    """Write a folder that pytest runs; it needs the project's packages but not this repository.
+
+    `setup.sh` in it installs the wheel.
+    """
+    modules = sorted(Path(grading.__file__).parent.glob("*.py"))
+    (folder / "grading").mkdir(parents=True, exist_ok=True)
+    for module in modules:
+        shutil.copy(module, folder / "grading" / module.name)
+    specification.save(folder / "specification.json")
+    for name in ("conftest.py.txt", "test_submission.py.txt", "pytest.ini"):
+        copy_script(name, folder / name.removesuffix(".txt"))
+    bring_requirements(folder, wheel, ["pytest"])
+    copy_script("run_gradescope.sh", folder / "run_autograder")
 
 
 def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:

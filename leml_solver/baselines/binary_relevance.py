@@ -15,8 +15,12 @@ from argument_checks import one_of, positive, positive_integer
 from leml_solver._linalg.matrices import as_matrix
 from leml_solver.baselines._active_rows import RowSolver
 from leml_solver.baselines._label_losses import CURVATURES, label_blocks
-from leml_solver.baselines._label_newton import LabelFits, NewtonOptions, fit_side_by_side
-from leml_solver.baselines._label_objectives import SeparateLabels
+from leml_solver.baselines._label_newton import (
+    LabelFits,
+    NewtonOptions,
+    SeparateLabels,
+    fit_side_by_side,
+)
 from leml_solver.baselines.base import Array, Baseline, with_constant
 from leml_solver.baselines.label_frequencies import label_counts
 from leml_solver.baselines.regression import ridge_regression
