@@ -87,8 +87,9 @@ class Assignment:
             _check_solution(cell)
         bound = {entry for cell in solution for entry in names_bound(cell.text)}
         answers = sorted(bound - names_bound(self.setup))
-        tests = tuple(_test(cell) for cell in self.cells("tests", name))
-        return Question(name, tuple(answers), tests)
+        cells = [(cell.test, cell.text) for cell in self.cells("tests", name)]
+        tests = [Test(t["test"], t["points"], t["hidden"], f"{text}\n") for t, text in cells]
+        return Question(name, tuple(answers), tuple(tests))
 
     def _check(self, specification: Specification) -> None:
         seen: set[str] = set()
@@ -122,10 +123,6 @@ class Assignment:
             )
 
 
-def _test(cell: Cell) -> Test:
-    return Test(cell.test["test"], cell.test["points"], cell.test["hidden"], f"{cell.text}\n")
-
-
 def _check_solution(cell: Cell) -> None:
     """Refuse a solution of which students would see more than a prompt."""
     for node in ast.parse(cell.text).body:
@@ -147,7 +144,8 @@ def _check_test(cell: Cell, test: Test, known: set[str]) -> None:
         )
     if not test.hidden and "TERM" in names_used(test.code):
         raise cell.fault(f"test {test.name!r} is visible and must not use TERM.")
-    if any(isinstance(node, ast.Expr) and not _is_call(node) for node in ast.parse(test.code).body):
+    bare = [node.value for node in ast.parse(test.code).body if isinstance(node, ast.Expr)]
+    if not all(isinstance(value, ast.Call) for value in bare):
         raise cell.fault(f"test {test.name!r} has a bare expression; assign it or assert it.")
 
 
@@ -157,10 +155,6 @@ def _check_syntax(cell: Cell) -> None:
     except SyntaxError as error:
         line = cell.text.splitlines()[(error.lineno or 1) - 1]
         raise cell.fault(f"not Python ({error.msg}): {line.strip()!r}.") from error
-
-
-def _is_call(node: ast.Expr) -> bool:
-    return isinstance(node.value, ast.Call)
 
 
 def read_assignment(path: Path, term: int = 0, wheel: str = "NAME.whl") -> Assignment:

@@ -168,6 +168,8 @@ class UniformLabels:
     labels_per_point: int = 1
     replace: bool = False
 
+    fixed = True
+
     def __post_init__(self) -> None:
         positive_integer(self.n_labels, "n_labels")
         positive_integer(self.labels_per_point, "labels_per_point")
@@ -177,11 +179,6 @@ class UniformLabels:
                 f"`labels_per_point` must not exceed the {self.n_labels} labels without "
                 f"replacement, got {self.labels_per_point}; set replace=True or ask for fewer."
             )
-
-    @property
-    def fixed(self) -> bool:
-        """Whether every point shows exactly `labels_per_point` labels: yes."""
-        return True
 
     @property
     def label_numbers(self) -> LabelNumbers:
@@ -230,6 +227,8 @@ class WeightedLabels:
     law: tuple[float, ...]
     labels_per_point: int = 1
 
+    fixed = True
+
     def __post_init__(self) -> None:
         checked = distribution(self.law, "law")
         object.__setattr__(self, "law", tuple(checked.tolist()))
@@ -239,11 +238,6 @@ class WeightedLabels:
     def n_labels(self) -> int:
         """Number of labels L."""
         return len(self.law)
-
-    @property
-    def fixed(self) -> bool:
-        """Whether every point shows exactly `labels_per_point` labels: yes."""
-        return True
 
     @property
     def label_numbers(self) -> LabelNumbers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,17 +46,6 @@ class Result:
     def total(self) -> float:
         """The points of all tests."""
         return sum(outcome.points for outcome in self.outcomes)
-
-    def points(self, question: str) -> float:
-        """Return the points of one question."""
-        return sum(entry.points for entry in self._of(question))
-
-    def messages(self, question: str) -> list[str]:
-        """Return why one question lost points."""
-        return [entry.message for entry in self._of(question) if entry.message]
-
-    def _of(self, question: str) -> Iterable[Outcome]:
-        return (outcome for outcome in self.outcomes if outcome.question == question)
 
 
 def printable(text: str) -> str:

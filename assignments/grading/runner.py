@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from .specification import Question, Specification, Test
 from .submission import SubmissionError, read_submission
 
 
-class Grader:
+class Grader(AbstractContextManager["Grader"]):
     """The tests of an assignment against one notebook; `with` it, or close it."""
 
     def __init__(
@@ -34,9 +35,6 @@ class Grader:
             return
         self._answers = Answers(read, modules_imported(specification.setup), limits or Limits())
         self._answers.remarks += borrowed(specification, read.cells)
-
-    def __enter__(self) -> Grader:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -69,7 +67,8 @@ class Grader:
         except GraderError:
             raise
         except Exception as error:  # an answer of the wrong kind can break a test in any way
-            return self._answers.nothing or _unusable(error, self._answers.last)
+            said = f"The test could not use the answer ({type(error).__name__}: {error})."
+            return self._answers.nothing or f"{said} {self._answers.last}".strip()
         return ""
 
     def result(self) -> Result:
@@ -85,11 +84,6 @@ class Grader:
             tuple(map(printable, problem + remarks)),
             output,
         )
-
-
-def _unusable(error: Exception, last: str) -> str:
-    text = f"The test could not use the answer ({type(error).__name__}: {error}). {last}"
-    return text.strip()
 
 
 def modules_imported(code: str) -> tuple[str, ...]:

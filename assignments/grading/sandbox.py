@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ class ByName:
     name: str
 
 
-class Sandbox:
+class Sandbox(AbstractContextManager["Sandbox"]):
     """One process of a student's code; `with` it, or close it."""
 
     def __init__(self, submission: Path, modules: tuple[str, ...], limits: Limits) -> None:
@@ -88,9 +89,6 @@ class Sandbox:
             self._folder.give(NOBODY)
         self._process, self._write, self._read = self._launch()
         self.held = self._start(modules)
-
-    def __enter__(self) -> Sandbox:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -33,7 +33,8 @@ def read_submission(path: Path) -> Submission:
     """Read a notebook, or raise SubmissionError with the reason in one line."""
     notebook = _notebook(path)
     remarks: list[str] = []
-    code = [cell for cell in notebook["cells"] if _is_code(cell)]
+    found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
+    code = [cell for cell in found if cell.get("cell_type") == "code"]
     cells = [_clean(cell, number, remarks) for number, cell in enumerate(code, start=1)]
     if not any(cells):
         raise SubmissionError("the notebook has no code cells.")
@@ -60,10 +61,6 @@ def _notebook(path: Path) -> dict[str, Any]:
     return notebook
 
 
-def _is_code(cell: Any) -> bool:
-    return isinstance(cell, dict) and cell.get("cell_type") == "code"
-
-
 def _assignment(notebook: dict[str, Any]) -> str:
     """Return the name that the builder, or otter, wrote into the notebook."""
     metadata = notebook.get("metadata")
@@ -83,13 +80,9 @@ def _clean(cell: dict[str, Any], number: int, remarks: list[str]) -> str:
     checks = code.startswith("# Check: ") or "grader.check" in code
     if checks or (isinstance(tags, list) and "check" in tags):
         return ""
-    if _is_otter_start(code) or _parses(code):
-        return "" if _is_otter_start(code) else code
-    return _without_magics(code, number, remarks)
-
-
-def _is_otter_start(code: str) -> bool:
-    return "otter.Notebook(" in code
+    if "otter.Notebook(" in code:
+        return ""
+    return code if _parses(code) else _without_magics(code, number, remarks)
 
 
 def _parses(code: str) -> bool:

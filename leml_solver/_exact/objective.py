@@ -158,7 +158,8 @@ def reduce(problem: Problem) -> tuple[Model, Array | None]:
     size = L * d * d
     gram_pays = size <= (_GRAM_NUMBERS if inner.rows.size > L * d / 2 else _SMALL_BLOCKS)
     if type(problem.loss) is Squared and gram_pays:
-        return _label_quadratic(inner), basis
+        A, B = _label_grams(inner, inner.weights), inner.adjoint(inner.weights * inner.values)
+        return Quadratic(A, B, inner.scale), basis
     return Entries(inner), basis
 
 
@@ -191,12 +192,6 @@ def _diagonal_quadratic(problem: Problem) -> tuple[Model, Array]:
         values, Q = singular[:rank] ** 2, Vt[:rank].T
         B = singular[:rank, None] * (P[:, :rank].T @ Y)
     return Quadratic(np.diag(values)[None], B, problem.scale), Q
-
-
-def _label_quadratic(problem: Problem) -> Quadratic:
-    """Squared loss with missing or repeated entries: one Gram matrix per label."""
-    A = _label_grams(problem, problem.weights)
-    return Quadratic(A, problem.adjoint(problem.weights * problem.values), problem.scale)
 
 
 def _label_grams(problem: Problem, weights: Array) -> Array:

@@ -86,24 +86,12 @@ class FitStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
-    """Where a fit stands after an outer iteration.
+    """Where a fit stands after an outer iteration."""
 
-    Attributes
-    ----------
-    iteration : int
-        Number of outer iterations done; 0 is the start.
-    objective : float
-        Sum of losses + penalty (|W|^2 + |H|^2) / 2.
-    seconds : float
-        Wall time since the fit began.
-    products : float
-        Products with X or its transpose so far, k columns each; a warm start is not counted.
-    """
-
-    iteration: int
-    objective: float
-    seconds: float
-    products: float
+    iteration: int  # outer iterations done; 0 is the start
+    objective: float  # sum of losses + penalty (|W|^2 + |H|^2) / 2
+    seconds: float  # since the fit began
+    products: float  # with X or its transpose, k columns each; a warm start is not counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

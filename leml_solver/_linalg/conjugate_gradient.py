@@ -94,15 +94,6 @@ class ConjugateGradient:
     radius : Numbers, optional
         A group is closed where S leaves the ball of this radius, in the norm of the
         preconditioned variable; a radius of zero closes it at once.
-
-    Attributes
-    ----------
-    solution : (r, k) array
-        The start plus S.
-    open : Numbers of bool
-        The groups that still move.
-    decrease : Numbers
-        How far <S, M S> / 2 - <S, residual> is below its value at S = 0.
     """
 
     def __init__(
@@ -124,9 +115,10 @@ class ConjugateGradient:
         scaled = self._scaled_residual()
         self.direction, self.energy = scaled.copy(), space.inner(residual, scaled)
         self.target = np.square(tol) * self.energy
-        self.open: Chosen = self.energy > self.target
+        self.open: Chosen = self.energy > self.target  # the groups that still move
         if radius is not None:
             self.open &= radius > 0
+        # How far <S, M S> / 2 - <S, residual> is below its value at S = 0.
         self.decrease = np.zeros_like(self.energy)
         self._square = np.zeros_like(self.energy)
 
