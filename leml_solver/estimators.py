@@ -106,23 +106,12 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
             self, real_input(X, "X"), accept_sparse="csr", dtype=dtype, reset=reset
         )
 
-    def _fit_targets(
-        self,
-        X: Any,
-        targets: Targets,
-        loss: str | Loss,
-        weights: Array | None = None,
-        entries: EntryWeights | None = None,
-    ) -> None:
+    def _fit_targets(self, X: Any, targets: Targets, loss: str | Loss) -> None:
         self._check_targets(X, targets)
-        if weights is not None:
-            targets, weights = _of_positive_weight(targets, weights)
         fit = self._fit_rows if self.kernel is None else self._fit_kernel
         fit(
             X,
-            targets,
-            weights=weights,
-            entries=entries,
+            _of_positive_weight(targets),
             loss=loss,
             random_state=solver_seed(self.random_state),
             options=self._solver_options(),
@@ -139,33 +128,14 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
                 stacklevel=4,
             )
 
-    def _fit_rows(
-        self,
-        X: Any,
-        targets: Targets,
-        *,
-        weights: Array | None = None,
-        entries: EntryWeights | None = None,
-        **arguments: Any,
-    ) -> None:
+    def _fit_rows(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit to the rows that have labels; `arguments` are those of `fit_factors`."""
         used = X if targets.rows is None else X[targets.rows]
-        chosen = self._chosen(
-            lambda rows: used[rows], X.shape[1], targets.labels, weights, arguments
-        )
+        chosen = self._chosen(lambda rows: used[rows], X.shape[1], targets, arguments["loss"])
         used = normalize(used) if self.unit_rows_ else used
-        made = fit_weighted_factors(used, targets, weights, entries, **chosen, **arguments)
-        self._keep(made, targets)
+        self._keep(fit_weighted_factors(used, targets, **chosen, **arguments), targets)
 
-    def _fit_kernel(
-        self,
-        X: Any,
-        targets: Targets,
-        *,
-        weights: Array | None = None,
-        entries: EntryWeights | None = None,
-        **arguments: Any,
-    ) -> None:
+    def _fit_kernel(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit functions of the kernel with the training rows, of which those with labels count."""
         given = isinstance(self.kernel, str)
         used = slice(None) if targets.rows is None else targets.rows
@@ -175,15 +145,14 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
                 points[rows][:, rows] if given else self.kernel(points[rows], points[rows])
             ),
             X.shape[0],
-            targets.labels,
-            weights,
-            arguments,
+            targets,
+            arguments["loss"],
         )
         made = fit_kernel_factors(
             points,
             targets.labels,
             kernel=self.kernel,
-            fit=lambda Phi, _, **rest: fit_weighted_factors(Phi, targets, weights, entries, **rest),
+            fit=lambda Phi, _, **rest: fit_weighted_factors(Phi, targets, **rest),
             **chosen,
             **arguments,
         )
@@ -193,14 +162,10 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         self.X_fit_ = None if given else X
 
     def _chosen(
-        self,
-        features: Callable[[Any], Any],
-        width: int,
-        labels: Labels,
-        weights: Array | None,
-        arguments: dict[str, Any],
+        self, features: Callable[[Any], Any], width: int, targets: Targets, loss: str | Loss
     ) -> dict[str, Any]:
         """Return rank and penalty, and keep the scale of rows: as given, or as the data say."""
+        labels = targets.labels
         rank = default_rank(width, labels) if is_auto(self.rank, "rank") else self.rank
         penalty, unit = self.penalty, self.unit_rows
         both = is_auto(unit, "unit_rows")
@@ -210,9 +175,9 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
             penalty, unit = default_penalty(
                 features,
                 labels,
-                arguments["loss"],
+                loss,
                 intercept=bool(self.fit_intercept),
-                weights=weights,
+                weights=targets.weights,
                 kernel=self.kernel is not None,
                 unit_rows=(False, True) if both and self.kernel is None else (bool(unit),),
             )
@@ -271,16 +236,18 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         return BlockScores(block, (X.shape[0], self.H_.shape[0]))
 
 
-def _of_positive_weight(targets: Targets, weights: Array) -> tuple[Targets, Array]:
-    """Return targets and weights without the rows of weight zero."""
-    weights = weights if targets.rows is None else weights[targets.rows]
+def _of_positive_weight(targets: Targets) -> Targets:
+    """Return targets without the rows of weight zero, and the weights of the others."""
+    if targets.weights is None:
+        return targets
+    weights = targets.weights if targets.rows is None else targets.weights[targets.rows]
     kept = np.flatnonzero(weights)
     if kept.size == weights.size:
-        return targets, weights
+        return replace(targets, weights=weights)
     if not kept.size:
         raise ValueError("`sample_weight` must be positive for a row with a label, got zeros.")
     rows = kept if targets.rows is None else targets.rows[kept]
-    return replace(targets, labels=targets.labels.take(kept), rows=rows), weights[kept]
+    return replace(targets, labels=targets.labels.take(kept), rows=rows, weights=weights[kept])
 
 
 def is_auto(value: Any, name: str) -> bool:
@@ -448,11 +415,12 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         """
         checked = self._checked(X, reset=True)
         targets = class_targets(y, mask, missing)
-        weights = point_weights(sample_weight, self.class_weight, targets)
         entries = None
         if targets.kind == "multilabel":
             entries = EntryWeights(self.class_weight, self.propensities, self.propensity_loss)
-        self._fit_targets(checked, targets, self.loss, weights, entries)
+        weights = point_weights(sample_weight, self.class_weight, targets)
+        targets = replace(targets, weights=weights, entries=entries)
+        self._fit_targets(checked, targets, self.loss)
         self.threshold_ = self._chosen_threshold(checked, targets)
         return self
 
@@ -495,8 +463,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
             blocks = BlockFolder.open(blocks)
         some, rows = sampled(blocks), blocks
         labels = Labels.with_missing(some.Y, some.hidden)
-        alone = clone(self).set_params(unit_rows=False)
-        chosen = alone._chosen(lambda i: some.X[i], some.X.shape[1], labels, None, vars(self))
+        alone, targets = clone(self).set_params(unit_rows=False), Targets(labels, 0, "multilabel")
+        chosen = alone._chosen(lambda i: some.X[i], some.X.shape[1], targets, self.loss)
         self.unit_rows_, self.penalty_ = False, alone.penalty_
         arguments: dict[str, Any] = {
             "loss": self.loss,
@@ -514,8 +482,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         self.n_features_in_ = some.X.shape[1]
         self.unobserved_labels_ = np.flatnonzero(known_counts(blocks) == 0)
         values = np.array([0, 1], dtype=np.int32)
-        self._keep(made, Targets(labels, 0, "multilabel", values, sparse=True))
-        self.threshold_ = self._chosen_threshold(None, Targets(labels, 0, "multilabel"))
+        self._keep(made, replace(targets, known_values=values, sparse=True))
+        self.threshold_ = self._chosen_threshold(None, targets)
         return self
 
 
@@ -582,8 +550,8 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         """
         checked = self._checked(X, reset=True)
         targets = number_targets(y, mask, missing)
-        weights = point_weights(sample_weight, None, targets)
-        self._fit_targets(checked, targets, "squared", weights)
+        targets = replace(targets, weights=point_weights(sample_weight, None, targets))
+        self._fit_targets(checked, targets, "squared")
         self.threshold_ = 0.0
         return self
 

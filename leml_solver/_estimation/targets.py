@@ -29,6 +29,8 @@ class Targets:
     rows: Array | None = None  # the rows that have a label, if a vector has missing ones
     sparse: bool = False  # whether the matrix was sparse, so that predictions are too
     names: Any = None  # columns of a DataFrame, which predictions keep
+    weights: Array | None = None  # of the rows
+    entries: Any = None  # how much the entries of a label matrix count, an `EntryWeights`
 
 
 def class_targets(y: Any, mask: Any = None, missing: Any = None) -> Targets:

@@ -29,22 +29,13 @@ _LARGEST_DENSE = 1 << 25
 
 
 def fit_weighted_factors(
-    X: Any,
-    targets: Targets,
-    weights: Array | None,
-    entries: EntryWeights | None,
-    *,
-    loss: str | Loss,
-    **arguments: Any,
+    X: Any, targets: Targets, *, loss: str | Loss, **arguments: Any
 ) -> FactorResult:
-    """Fit factors to labels of which some count more than others.
-
-    `weights` are those of the rows of X, `entries` those of the entries of a label matrix; the
-    rest is as in `fit_factors`.
-    """
+    """Fit factors to labels of which some count more than others, the rest as in `fit_factors`."""
     labels, name = targets.labels, loss if isinstance(loss, str) else loss.name
-    if entries is not None and targets.known_values is not None:
-        labels = entries.applied(labels, targets.known_values, name)
+    weights = targets.weights
+    if targets.entries is not None and targets.known_values is not None:
+        labels = targets.entries.applied(labels, targets.known_values, name)
     if weights is None:
         return fit_factors(X, labels, loss=loss, **arguments)
     if name == "squared" and labels.is_full and X.shape[0] * X.shape[1] <= _LARGEST_DENSE:
