@@ -198,15 +198,13 @@ def _train_blocks(options: Options) -> None:
         _say(data)
         blocks = list(cut_rows([data], max(data.X.nnz // 16, 1 << 16)))
         names, (n, d) = _label_names(options.label_names, data), data.X.shape
-    rank, penalty = options.rank or "auto", options.penalty
-    settings = {**_settings(options), "penalty": "auto" if penalty is None else penalty}
     began = time.perf_counter()
     with (
         contextlib.nullcontext()
         if options.cluster is None
         else connected(options.cluster) as client
     ):
-        model = LEMLClassifier(rank, **settings).fit_blocks(blocks, client=client)
+        model = LEMLClassifier(**_settings(options)).fit_blocks(blocks, client=client)
     seconds = time.perf_counter() - began
     where = "this machine" if options.cluster is None else options.cluster
     count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
@@ -257,6 +255,8 @@ def _settings(options: Options) -> dict[str, Any]:
     from leml_solver import AlternatingOptions
 
     return {
+        "rank": options.rank or "auto",
+        "penalty": "auto" if options.penalty is None else options.penalty,
         "loss": options.loss,
         "fit_intercept": not options.no_intercept,
         "max_iter": options.iterations,
@@ -275,11 +275,10 @@ def _fitted(options: Options, data: Dataset) -> LEMLClassifier:
 
     settings = _settings(options)
     if not options.cv:
-        rank, penalty = options.rank or "auto", options.penalty
-        model = LEMLClassifier(rank, penalty="auto" if penalty is None else penalty, **settings)
-        return model.fit(data.X, data.targets())
+        return LEMLClassifier(**settings).fit(data.X, data.targets())
     if options.penalty is not None:
         raise ValueError("--cv chooses the penalty: leave out --penalty.")
+    del settings["rank"], settings["penalty"]
     ranks = None if options.rank is None else [options.rank]
     search = LEMLClassifierCV(ranks=ranks, **settings).fit(data.X, data.targets())
     chosen: LEMLClassifier = search.best_estimator_

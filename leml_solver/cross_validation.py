@@ -241,10 +241,6 @@ class _CrossValidated(LowRankEstimator):
         model.set_params(**asdict(setting), options=options, verbose=False)
         return model.set_params(unit_rows=self.unit_rows_) if "unit_rows" in shared else model
 
-    def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
-        """Return the metric where the user gives none."""
-        raise NotImplementedError
-
     def _loss(self) -> str | Loss:
         return "squared"
 

@@ -60,7 +60,7 @@ class _Encoder:
             pairs = [list(pair) for pair in self._few(value.items())]
             return {"dict": [[self.encode(item, depth) for item in pair] for pair in pairs]}
         if isinstance(value, AxesDescription) or _is_axes(value):
-            return {"axes": self.encode(_fields(value), depth)}
+            return {"axes": self.encode(asdict(describe_axes(value)), depth)}
         raise TypeError(f"returned {_kind(value)}, which is not plain data: {_advice(value)}")
 
     def _array(self, value: Any) -> Any:
@@ -111,10 +111,6 @@ def encode(value: Any) -> tuple[Any, list[NDArray[Any]]]:
 
 def _is_axes(value: Any) -> bool:
     return any(cls.__module__ == "matplotlib.axes._axes" for cls in type(value).__mro__)
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return asdict(describe_axes(value))
 
 
 def _kind(value: Any) -> str:

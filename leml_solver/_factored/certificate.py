@@ -374,7 +374,6 @@ def certify_factors(
     intercept: Array | None = None,
     *,
     penalty: float,
-    rng: np.random.Generator | None = None,
 ) -> FactorCertificate:
     """Bound how far W H^T is from the minimum over all Z.
 
@@ -390,8 +389,6 @@ def certify_factors(
         Intercept of each label; without one the minimum is over predictors without intercept.
     penalty : float
         Weight of the trace norm relative to the sum of losses.
-    rng : Generator, optional
-        Draws the start of the Lanczos bound for large problems; a fixed seed if not given.
 
     Returns
     -------
@@ -399,10 +396,13 @@ def certify_factors(
 
     Paper: Equation (2).
     """
-    rng = np.random.default_rng(0) if rng is None else rng
     W, H = W.astype(np.float64), H.astype(np.float64)
     dual, losses, scale = _dual_point(problem, problem.matrix.times(W), H, intercept)
-    norm = _gradient_norm(problem, dual, rng)
+    X = problem.matrix
+    operator = Operator(
+        problem.shape, lambda V: X.adjoint(dual.rows(V)), lambda U: dual.columns(X.times(U))
+    )
+    norm = rounded_norm(operator, X, dual.size(), np.random.default_rng(0))
     return FactorCertificate(
         objective=losses + penalty * trace_norm(W, H),
         lower_bound=lower_bound(dual, norm.value, penalty),
@@ -459,17 +459,6 @@ def dual_sides(entries: AnyEntries, A: Array, H: Array, offset: Array) -> Array:
         return dual.sides()
     sums = dual.columns(np.ones((len(A), 1)))[:, 0]
     return np.array([sums, np.zeros_like(sums), entries.labels.label_counts])
-
-
-def _gradient_norm(problem: Problem, dual: DualPoint, rng: np.random.Generator) -> NormBound:
-    """Return an upper bound on |X^T D|_2, rounding of the products included."""
-    X = problem.matrix
-    operator = Operator(
-        problem.shape,
-        lambda V: X.adjoint(dual.rows(V)),
-        lambda U: dual.columns(X.times(U)),
-    )
-    return rounded_norm(operator, X, dual.size(), rng)
 
 
 def rounded_norm(operator: Operator, X: Any, size: float, rng: np.random.Generator) -> NormBound:

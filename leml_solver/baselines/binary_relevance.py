@@ -124,8 +124,8 @@ class BinaryRelevanceClassifier(Baseline):
         if self.loss != "squared" or not labels.is_full:
             return None
         intercept = bool(self.fit_intercept)
-        model = ridge_regression(X, labels.complete, self.penalty, intercept=intercept)
-        return np.vstack([model.Z, model.intercept]) if intercept else model.Z
+        Z, b = ridge_regression(X, labels.complete, self.penalty, intercept=intercept)
+        return np.vstack([Z, b]) if intercept else Z
 
     def _keep(self, fits: list[LabelFits]) -> None:
         """Store what was fitted, and warn of labels that have not converged."""

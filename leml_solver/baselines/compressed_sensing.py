@@ -72,14 +72,13 @@ class CompressedSensingClassifier(Baseline):
         A = rng.standard_normal((m, n_labels)) / np.sqrt(m)
         # More than m columns of A are dependent, so no more coefficients are determined.
         self.sparsity_ = min(self._wanted_sparsity(labels), m, n_labels)
-        model = ridge_regression(
+        self.W_, self.measurement_intercept_ = ridge_regression(
             X,
             np.asarray(labels.complete @ A.T),
             nonnegative(self.ridge, "ridge"),
             intercept=bool(self.fit_intercept),
         )
         self.measurement_matrix_ = A
-        self.W_, self.measurement_intercept_ = model.Z, model.intercept
 
     def _wanted_sparsity(self, labels: Labels) -> int:
         if self.sparsity is not None:

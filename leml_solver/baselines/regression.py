@@ -31,14 +31,6 @@ _SMALL = 1 << 20  # entries of a sparse X that are decomposed densely: 8 MB
 _DEPENDENT = 1e-10  # eigenvalues of a Gram matrix below this share of the largest count as zero
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearModel:
-    """Predictions X Z + intercept."""
-
-    Z: Array  # (d, m)
-    intercept: Array  # (m,)
-
-
 @dataclass(frozen=True, eq=False)
 class Centred:
     """Features and targets, each minus its means or unchanged."""
@@ -144,8 +136,8 @@ class Centred:
         return Compression(self.adjoint(U) / sigma, sigma, U.T @ self.targets())
 
 
-def ridge_regression(X: Any, Y: Any, ridge: float, *, intercept: bool) -> LinearModel:
-    r"""Return the minimiser of :math:`\|Y - XZ - 1b^T\|_F^2 + ridge \|Z\|_F^2`.
+def ridge_regression(X: Any, Y: Any, ridge: float, *, intercept: bool) -> tuple[Array, Array]:
+    r"""Return the minimiser Z, b of :math:`\|Y - XZ - 1b^T\|_F^2 + ridge \|Z\|_F^2`.
 
     Parameters
     ----------
@@ -160,7 +152,7 @@ def ridge_regression(X: Any, Y: Any, ridge: float, *, intercept: bool) -> Linear
     """
     data = Centred(X, Y, intercept, intercept)
     Z = data.ridge(ridge)
-    return LinearModel(Z, np.asarray(data.Y_means - data.X_means @ Z))
+    return Z, np.asarray(data.Y_means - data.X_means @ Z)
 
 
 def column_means(X: Any) -> Array:
