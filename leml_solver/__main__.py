@@ -345,7 +345,6 @@ def _check_folder(path: str) -> None:
 
 
 def _classifier(path: str) -> LEMLClassifier:
-    """Return a classifier for label matrices from its file."""
     from leml_solver import LEMLClassifier, load_model
 
     model = load_model(path)
@@ -379,7 +378,6 @@ def _split_rows(data: Dataset, options: Options, part: str) -> tuple[NDArray[Any
 
 
 def _held_out(share: float, n: int, seed: int, part: str) -> NDArray[Any]:
-    """Return the rows of a random split, in their order."""
     order = np.random.default_rng(seed).permutation(n)
     cut = n - round(share * n)
     return np.sort(order[:cut] if part == "train" else order[cut:])

@@ -239,7 +239,6 @@ class _Writer:
         )
 
     def _write(self, arrays: dict[str, NDArray[Any]]) -> dict[str, int]:
-        """Write arrays into a folder and return their checksums."""
         folder = self.folder / _name(len(self.blocks))
         folder.mkdir()
         for name, array in arrays.items():

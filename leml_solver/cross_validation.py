@@ -201,7 +201,6 @@ class _CrossValidated(LowRankEstimator):
         return float(scorer(model, part.X_held, part.y_held()))
 
     def _keep_table(self, settings: list[_Setting], scores: Array) -> None:
-        """Store the score of every setting, and which is chosen."""
         self.n_splits_ = scores.shape[1]
         means = scores.mean(axis=1)
         self.cv_results_ = {

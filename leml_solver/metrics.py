@@ -450,7 +450,6 @@ def _block_sums(part: _Part, discounts: Array, weights: Array | None) -> dict[st
 
 
 def _averages(sums: dict[str, Any], ks: Sequence[int]) -> MultiLabelMetrics:
-    """Return the metrics that follow from sums over all rows."""
     if not sums.get("observed"):
         raise ValueError("`Y` has no observed entry: there is nothing to score.")
 

@@ -214,7 +214,6 @@ def _scalar(value: Any) -> Any:
 
 
 def _parameters(model: Model) -> dict[str, Any]:
-    """Return the constructor's arguments as JSON values."""
     parameters = {key: _scalar(value) for key, value in model.get_params(deep=False).items()}
     loss = parameters.get("loss", "squared")
     parameters["loss"] = name = loss if isinstance(loss, str) else loss.name

@@ -142,11 +142,6 @@ def _merge(rows: Counts, columns: Counts, n_labels: int) -> Entries:
     return Entries(cells // n_labels, cells % n_labels, weights.astype(np.float64))
 
 
-def _slot_counts(n: int, probabilities: Array, rng: np.random.Generator) -> Counts:
-    """Draw multinomial label counts; `n` may be as large as 2^62."""
-    return generator(rng).multinomial(positive_integer(n, "n"), probabilities)
-
-
 @dataclass(frozen=True, slots=True)
 class UniformLabels:
     """`labels_per_point` labels per point, drawn uniformly, with or without replacement.
@@ -204,7 +199,7 @@ class UniformLabels:
 
     def counts(self, n: int, rng: np.random.Generator) -> Counts:
         """Draw how often each label occurs when every point shows one slot."""
-        return _slot_counts(n, self.probabilities, rng)
+        return generator(rng).multinomial(positive_integer(n, "n"), self.probabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +253,7 @@ class WeightedLabels:
 
     def counts(self, n: int, rng: np.random.Generator) -> Counts:
         """Draw how often each label occurs when every point shows one slot."""
-        return _slot_counts(n, self.probabilities, rng)
+        return generator(rng).multinomial(positive_integer(n, "n"), self.probabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +310,7 @@ class BernoulliEntries:
 
     def counts(self, n: int, rng: np.random.Generator) -> Counts:
         """Draw how often each label occurs when every point shows one slot."""
-        return _slot_counts(n, self.probabilities, rng)
+        return generator(rng).multinomial(positive_integer(n, "n"), self.probabilities)
 
 
 def zipf(n_labels: int, exponent: float) -> tuple[float, ...]:

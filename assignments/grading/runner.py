@@ -53,7 +53,6 @@ class Grader(AbstractContextManager["Grader"]):
         return outcome
 
     def _failure(self, question: Question, test: Test) -> str:
-        """Return why a test fails; empty when it passes."""
         assert self._answers is not None
         self._answers.forget()
         try:

@@ -128,7 +128,6 @@ def _check_values(values: Array) -> None:
 
 
 def _checked_mask(mask: Any) -> Any:
-    """Return a mask as CSR matrix or array of booleans."""
     if sparse.issparse(mask):
         return sparse.csr_array(real_input(mask, "mask")).astype(bool)
     values = np.asarray(mask)

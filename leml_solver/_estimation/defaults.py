@@ -153,7 +153,6 @@ def _spectrum(X: Any, roots: Array, centre: bool, kernel: bool) -> tuple[Array, 
 
 
 def _scaled(A: Any, roots: Array) -> Any:
-    """Return A with each row multiplied by its root."""
     return A.multiply(roots[:, None]).tocsr() if sparse.issparse(A) else roots[:, None] * A
 
 
@@ -176,7 +175,6 @@ def _filled(labels: Labels, intercept: bool) -> Any:
 
 
 def _gram(A: Any) -> Array:
-    """Return A A^T as a dense array."""
     return dense(A @ A.T).astype(np.float64)
 
 

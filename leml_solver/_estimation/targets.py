@@ -34,14 +34,10 @@ class Targets:
 
 
 def class_targets(y: Any, mask: Any = None, missing: Any = None) -> Targets:
-    """Return classes as 0/1 labels.
+    """Return classes, (n,) of any kind or (n, L) of 0/1 or -1/+1, as 0/1 labels.
 
-    Parameters
-    ----------
-    y : (n,) classes, or (n, L) array, DataFrame or sparse matrix of 0/1 or -1/+1
-        NaN, None and pandas' NA are missing; in a sparse matrix an unstored entry is 0.
-    mask, missing : (n, L) boolean array or sparse matrix, optional
-        Entries that are observed, or those that are not.
+    NaN, None and pandas' NA are missing; in a sparse matrix an unstored entry is 0. `mask` marks
+    the entries that are observed, or `missing` those that are not.
     """
     names = getattr(y, "columns", None)
     if sparse.issparse(y):

@@ -177,7 +177,6 @@ def _positives(labels: Labels) -> Any:
 
 
 def _divided(labels: Labels, p: Array) -> Labels:
-    """Return labels with each column divided by its propensity."""
     if labels.listed is not None:
         listed = labels.listed
         return replace(labels, listed=listed._replace(values=listed.values / p[listed.columns]))

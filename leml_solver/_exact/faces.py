@@ -138,7 +138,6 @@ class LowRank:
         return matrix
 
     def _hessian_matrix(self, grams: Array) -> Array:
-        """Return the Hessian in tangent coordinates."""
         (d, L), k = self.Z.shape, self.rank
         rotated = self.U.T @ grams @ self.U
         size = k * (d + L - k)

@@ -182,7 +182,6 @@ class FullSquared:
         return V, V
 
     def _transform(self, T: Factor, S: Factor) -> None:
-        """Replace (W, H) by (W T, H S), of the same product."""
         self.W, self.A, self.H = matmul(self.W, T), matmul(self.A, T), matmul(self.H, S)
 
     def _plain_W(self) -> None:

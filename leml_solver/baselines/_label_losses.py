@@ -82,7 +82,6 @@ def _value(loss: int, sign: float, f: float) -> Any:
 
 @_compiled
 def _slope_and_curvature(loss: int, sign: float, f: float) -> Any:
-    """Return the first and the second derivative in f."""
     if loss == _SQUARED:
         return f - 0.5 * (1 + sign), 1.0
     margin = sign * f
@@ -96,7 +95,6 @@ def _slope_and_curvature(loss: int, sign: float, f: float) -> Any:
 
 @_compiled
 def _add_losses(loss: int, signs: Signs, f: Array, out: Array, rows: Rows) -> None:
-    """Add the losses of some rows to the columns' sums."""
     for i in range(rows[0], rows[1]):
         for j in range(out.size):
             if signs[i, j] != 0:
@@ -107,7 +105,6 @@ def _add_losses(loss: int, signs: Signs, f: Array, out: Array, rows: Rows) -> No
 def _write_derivatives(
     loss: int, signs: Signs, f: Array, slopes: Array, curvatures: Array, rows: Rows
 ) -> None:
-    """Write both derivatives at the entries of some rows."""
     for i in range(rows[0], rows[1]):
         for j in range(f.shape[1]):
             if signs[i, j] == 0:

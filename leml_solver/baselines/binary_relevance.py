@@ -114,7 +114,6 @@ class BinaryRelevanceClassifier(Baseline):
         return fits
 
     def _row_solver(self, X: Any) -> RowSolver | None:
-        """Return the solver for labels of which few rows count."""
         if self.loss not in CURVATURES:
             return None
         return RowSolver(X, float(self.penalty), bool(self.fit_intercept), self.loss)

@@ -38,7 +38,6 @@ class ArffParser:
         return self._assembled(self._sparse(text) if sparse else self._dense(text))
 
     def _dense(self, text: str) -> Iterable[tuple[int, str]]:
-        """Return (attribute, value) of all attributes."""
         values = split_values(text)
         if len(values) != len(self.columns):
             raise BadLineError(f"expected {len(self.columns)} values, got {len(values)}.")

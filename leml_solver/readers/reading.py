@@ -125,7 +125,6 @@ def _cut(data: Dataset, rows: int) -> Iterator[Dataset]:
 
 
 def _blocks(path: str, options: ReadOptions, rows: int | None) -> Iterator[Dataset]:
-    """Yield data sets of `rows` rows each, or one of all rows."""
     notes = Notes(path, options.strict)
     source = _source(path, options, notes)
     # Rows may take as much memory as the size of the file explains, and as is free.

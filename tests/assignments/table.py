@@ -1,4 +1,4 @@
-"""The table of questions in README.md: ``python -m assignments.table``."""
+"""The table of questions in the README of the course: ``python -m tests.assignments.table``."""
 
 from __future__ import annotations
 
