@@ -29,10 +29,7 @@ _SHOWN = 60  # letters of a value
 def errors_name_arguments(namespace: dict[str, Any]) -> None:
     """Wrap the functions and dataclasses in ``__all__``, there and in the module they come from.
 
-    Parameters
-    ----------
-    namespace : dict
-        The ``globals()`` of a module or package, at its end.
+    It is called at the end of a module or package, with its ``globals()``.
     """
     for name in namespace["__all__"]:
         made = namespace.get(name)  # None if it is loaded when it is asked for

@@ -45,10 +45,7 @@ class Checkpoint:
     def read(self) -> tuple[tuple[NDArray[Any] | None, ...], list[list[Any]]] | None:
         """Return W, H, the intercept and the trace; None if there is no file yet.
 
-        Raises
-        ------
-        ValueError
-            If the file is damaged or belongs to another fit.
+        A file that is damaged or belongs to another fit raises ValueError.
         """
         try:
             arrays = read_arrays(self.path, compressed=False)

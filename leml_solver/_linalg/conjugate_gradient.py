@@ -77,23 +77,11 @@ class Product:
 class ConjugateGradient:
     """A run of conjugate gradients on M S = residual, in each group.
 
-    Parameters
-    ----------
-    form : QuadraticForm
-        M.
-    residual : (r, k) array
-        The right-hand side, in a Newton step the negative gradient; overwritten.
-    space : Space
-        The groups.
-    tol : float or Numbers
-        A group is closed when its residual has shrunk by this factor.
-    preconditioner : (r, k) array, optional
-        Reciprocals of the diagonal of M, entry by entry.
-    solution : (r, k) array, optional
-        The array to which steps are added, in place; zeros if not given. Not with a radius.
-    radius : Numbers, optional
-        A group is closed where S leaves the ball of this radius, in the norm of the
-        preconditioned variable; a radius of zero closes it at once.
+    The residual (r, k), in a Newton step the negative gradient, is overwritten. A group is closed
+    when its residual has shrunk by the factor `tol`, or where S leaves the ball of `radius` in the
+    norm of the preconditioned variable; a radius of zero closes it at once. `preconditioner` (r, k)
+    holds reciprocals of the diagonal of M. Steps are added in place to `solution`, to zeros if it
+    is not given; not with a radius.
     """
 
     def __init__(

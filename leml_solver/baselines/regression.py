@@ -139,16 +139,8 @@ class Centred:
 def ridge_regression(X: Any, Y: Any, ridge: float, *, intercept: bool) -> tuple[Array, Array]:
     r"""Return the minimiser Z, b of :math:`\|Y - XZ - 1b^T\|_F^2 + ridge \|Z\|_F^2`.
 
-    Parameters
-    ----------
-    X : (n, d) array or CSR matrix
-        Features.
-    Y : (n, m) array or CSR matrix
-        Targets.
-    ridge : float
-        Weight of the penalty; at zero, the minimiser of least norm.
-    intercept : bool
-        Whether there is a b, which is not penalised.
+    At ridge zero it is the minimiser of least norm; b is not penalised, and zero without an
+    `intercept`.
     """
     data = Centred(X, Y, intercept, intercept)
     Z = data.ridge(ridge)
