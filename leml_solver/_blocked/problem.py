@@ -37,7 +37,6 @@ class LabelFacts:
     shape: tuple[int, int]
     n_observed: int
     is_full: bool
-    counts: Array
     listed: EntryList | None = None
     missing: EntryList | None = None
 
@@ -58,10 +57,10 @@ class BlockedProblem:
     @classmethod
     def of(cls, passes: Passes, loss: Loss, dtype: str) -> BlockedProblem:
         """Run a first pass over the blocks."""
-        squares, sums, label_sums, label_squares, counts, sizes = passes.total(work.facts)
+        squares, sums, label_sums, label_squares, sizes = passes.total(work.facts)
         n, nnz, n_observed = (int(size) for size in sizes[:3])
-        shape, kind = (n, counts.size), np.dtype(dtype)
-        labels = LabelFacts(shape, n_observed, bool(sizes[3] == sizes[4]), counts)
+        shape, kind = (n, label_sums.size), np.dtype(dtype)
+        labels = LabelFacts(shape, n_observed, bool(sizes[3] == sizes[4]))
         return cls(
             loss,
             passes,
