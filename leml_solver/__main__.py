@@ -120,9 +120,8 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--model", required=True, metavar="FILE", help="where to write the model")
     add("--rank", type=count, metavar="K", help="columns (default: up to 200)")
     add("--penalty", type=float, metavar="MU", help=_PENALTY)
-    add(
-        "--cv", action="store_true", help="choose the penalty by cross-validation of top-1 accuracy"
-    )
+    text = "choose the penalty by cross-validation of top-1 accuracy"
+    add("--cv", action="store_true", help=text)
     add("--loss", default="squared", choices=("squared", "logistic", "squared_hinge"))
     add("--iterations", type=count, default=100, metavar="N", help="outer iterations (default 100)")
     add("--tol", type=float, default=1e-4, help="stop at this relative decrease (default 1e-4)")
@@ -138,23 +137,21 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="model written by train")
-    parser.add_argument("data", help="file with rows and their true labels")
-    parser.add_argument(
-        "--top", type=whole_numbers(), metavar="K,...", help="depths (default 1,3,5)"
-    )
+    add = parser.add_argument
+    add("model", help="model written by train")
+    add("data", help="file with rows and their true labels")
+    add("--top", type=whole_numbers(), metavar="K,...", help="depths (default 1,3,5)")
     _add_split(parser)
     add_reading_arguments(parser)
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="model written by train")
-    parser.add_argument("data", help="file with rows; labels in it are not used")
-    parser.add_argument(
-        "--out", default="-", metavar="FILE", help="text file, label:score best first (default: -)"
-    )
-    parser.add_argument("--top", type=whole_number(), metavar="K", help="labels (default 5)")
     add = parser.add_argument
+    add("model", help="model written by train")
+    add("data", help="file with rows; labels in it are not used")
+    text = "text file, label:score best first (default: -)"
+    add("--out", default="-", metavar="FILE", help=text)
+    add("--top", type=whole_number(), metavar="K", help="labels (default 5)")
     add("--positive", action="store_true", help="of these, only labels with a score above 0")
     add("--names", action="store_true", help="names of labels, not numbers, separated by tabs")
     add("--probabilities", action="store_true", help="not scores (model with --loss logistic)")

@@ -60,17 +60,10 @@ class BlockedProblem:
         squares, sums, label_sums, label_squares, sizes = passes.total(work.facts)
         n, nnz, n_observed = (int(size) for size in sizes[:3])
         shape, kind = (n, label_sums.size), np.dtype(dtype)
+        X = ColumnSquares((n, squares.size), squares, kind, nnz)
+        Y = ColumnSquares(shape, label_squares, kind)
         labels = LabelFacts(shape, n_observed, bool(sizes[3] == sizes[4]))
-        return cls(
-            loss,
-            passes,
-            n,
-            ColumnSquares((n, squares.size), squares, kind, nnz),
-            labels,
-            sums,
-            label_sums,
-            ColumnSquares(shape, label_squares, kind),
-        )
+        return cls(loss, passes, n, X, labels, sums, label_sums, Y)
 
     @property
     def shape(self) -> tuple[int, int]:
