@@ -230,13 +230,10 @@ class FullDual:
     def sides(self) -> Array:
         """Return the sums that an intercept needs."""
         L = self.entries.shape[1]
-        return sum(
-            (
-                _side_sums(L, labels, u.ravel(), y.ravel(), np.ones(y.size))
-                for y, u, labels in self._raw_blocks()
-            ),
-            np.zeros((3, L)),
-        )
+        total = np.zeros((3, L))
+        for y, u, labels in self._raw_blocks():
+            total += _side_sums(L, labels, u.ravel(), y.ravel(), np.ones(y.size))
+        return total
 
     def _raw_blocks(self) -> Any:
         for part in self.entries.blocks():
