@@ -65,6 +65,7 @@ class _CrossValidated(LowRankEstimator):
     """Choose the settings of a low-rank estimator by its score on what was held out."""
 
     _single: ClassVar[Any]  # the estimator of one setting
+    _targets: ClassVar[Any]  # how it takes y
     # Nothing here depends on a kernel, but rows and columns of kernels go together.
     kernel: ClassVar[Any] = None  # type: ignore[misc]
 
@@ -110,9 +111,12 @@ class _CrossValidated(LowRankEstimator):
         ax.legend()
         return ax
 
-    def _search_and_fit(self, X: Any, y: Any, mask: Any, missing: Any, targets: Targets) -> None:
-        """Score the whole path on every part, then fit the best setting to everything."""
-        checked = self._checked(X, reset=True)
+    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
+        """Choose the settings and fit them to all rows; arguments as without cross-validation.
+
+        As rows are held out, they have no weights.
+        """
+        targets, checked = self._targets(y, mask, missing), self._checked(X, reset=True)
         same_count(checked.shape[0], targets.n_rows, labels="y")
         known = _with_classes(checked, y, targets)
         settings = self._settings(known[0], targets.labels)
@@ -127,6 +131,7 @@ class _CrossValidated(LowRankEstimator):
         for name, value in vars(self.best_estimator_).items():
             if name.endswith("_"):
                 setattr(self, name, value)
+        return self
 
     def _settings(self, X: Any, labels: Labels) -> list[_Setting]:
         """Return the path: ranks from the largest, penalties and iterations from the smallest."""
@@ -308,14 +313,7 @@ class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):
     (2, 1.0)
     """
 
-    _single = LEMLClassifier
-
-    def fit(  # type: ignore[override]  # rows are held out: no weights
-        self, X: Any, y: Any, mask: Any = None, missing: Any = None
-    ) -> Self:
-        """Choose the settings and fit them to all rows; arguments as in `LEMLClassifier.fit`."""
-        self._search_and_fit(X, y, mask, missing, class_targets(y, mask, missing))
-        return self
+    _single, _targets = LEMLClassifier, staticmethod(class_targets)
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         Y, mask = part.held.complete, None
@@ -358,14 +356,7 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
     (0.001, [[2.0, 4.0]])
     """
 
-    _single = LEMLRegressor
-
-    def fit(  # type: ignore[override]  # rows are held out: no weights
-        self, X: Any, y: Any, mask: Any = None, missing: Any = None
-    ) -> Self:
-        """Choose the settings and fit them to all rows; arguments as in `LEMLRegressor.fit`."""
-        self._search_and_fit(X, y, mask, missing, number_targets(y, mask, missing))
-        return self
+    _single, _targets = LEMLRegressor, staticmethod(number_targets)
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         scores, held, total = model._block_scores(part.X_held), part.held, 0.0
