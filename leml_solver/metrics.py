@@ -404,12 +404,6 @@ class _Part:
         ranked = np.minimum(ranks, self.counts[:, :1])
         return np.asarray(self.hits.cumsum(axis=1) / np.maximum(1, ranked))
 
-    def ideal_gains(self, weights: Array) -> Array:
-        """Return the largest weights of a row's positives, from the largest; 0 beyond them."""
-        gains = np.zeros(self.best.shape)
-        _largest_weights(self.labels, weights, gains)
-        return gains
-
 
 def _depths(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
     depths = tuple(positive_integer(k, "k") for k in ks)
@@ -442,10 +436,11 @@ def _block_sums(part: _Part, discounts: Array, weights: Array | None) -> dict[st
         "predicted": (part.predicted & (part.labels >= 0)).sum(axis=0),
     }
     if weights is not None:  # gains of the ranking and of a perfect one
-        gains = (part.hits * weights[part.best]).sum(axis=0)
-        largest = part.ideal_gains(weights).sum(axis=0)
-        sums |= {"gains": gains.cumsum(), "ideal_gains": largest.cumsum()}
-        sums |= {"dcg": (gains * discounts).cumsum(), "ideal_dcg": (largest * discounts).cumsum()}
+        perfect = np.zeros(part.best.shape)
+        _largest_weights(part.labels, weights, perfect)
+        gains, most = (part.hits * weights[part.best]).sum(axis=0), perfect.sum(axis=0)
+        sums |= {"gains": gains.cumsum(), "ideal_gains": most.cumsum()}
+        sums |= {"dcg": (gains * discounts).cumsum(), "ideal_dcg": (most * discounts).cumsum()}
     return sums
 
 
