@@ -67,7 +67,7 @@ class _CrossValidated(LowRankEstimator):
     _single: ClassVar[Any]  # the estimator of one setting
     _targets: ClassVar[Any]  # how it takes y
     # Nothing here depends on a kernel, but rows and columns of kernels go together.
-    kernel: ClassVar[Any] = None  # type: ignore[misc]
+    kernel: ClassVar[Any] = None
 
     penalties: Sequence[float] | None = None
     _: KW_ONLY
@@ -201,7 +201,7 @@ class _CrossValidated(LowRankEstimator):
     def _score(self, model: LowRankEstimator, part: _Part) -> float:
         """Return the user's metric, or the default one, on what was held out."""
         if self.scoring is None:
-            return self._default_score(model, part)
+            return float(self._default_score(model, part))
         scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
         return float(scorer(model, part.X_held, part.y_held()))
 
@@ -261,7 +261,7 @@ class _CrossValidatedClassifier(_CrossValidated):
     loss: str | Loss = "squared"
 
 
-class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):
+class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):  # type: ignore[misc]
     """`LEMLClassifier` with penalty, rank and iterations chosen by cross-validation.
 
     Rows are held out; entries of Y instead where some are missing. The path over penalties is
@@ -329,7 +329,7 @@ class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):
         return loss_threshold(self.loss)
 
 
-class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
+class LEMLRegressorCV(_CrossValidated, LEMLRegressor):  # type: ignore[misc]
     """`LEMLRegressor` with penalty, rank and iterations chosen by cross-validation.
 
     Paper: Section 5.
