@@ -35,7 +35,6 @@ _Choice = TypeVar("_Choice")
 
 
 def _real(value: Any, name: str) -> float:
-    """Return `value` as a finite float, or raise."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"`{name}` must be a real number, got {value!r} ({type(value).__name__}).")
     if not math.isfinite(value):
@@ -107,7 +106,6 @@ def real_input(value: Any, name: str) -> Any:
 
 
 def _check_indices(matrix: Any, name: str) -> None:
-    """Raise unless the indices of a sparse matrix lie within its shape."""
     try:
         if matrix.format in ("csr", "csc", "bsr"):
             matrix.check_format(full_check=True)

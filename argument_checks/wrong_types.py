@@ -20,8 +20,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["errors_name_arguments"]
-
 # What Python and numpy raise when a value is not what the code takes it for.
 # scipy's sparse matrices raise NotImplementedError where a number is added to them.
 _RAW = (AttributeError, TypeError, LookupError, ArithmeticError, NotImplementedError)
@@ -31,10 +29,7 @@ _SHOWN = 60  # letters of a value
 def errors_name_arguments(namespace: dict[str, Any]) -> None:
     """Wrap the functions and dataclasses in ``__all__``, there and in the module they come from.
 
-    Parameters
-    ----------
-    namespace : dict
-        The ``globals()`` of a module or package, at its end.
+    It is called at the end of a module or package, with its ``globals()``.
     """
     for name in namespace["__all__"]:
         made = namespace.get(name)  # None if it is loaded when it is asked for
@@ -48,14 +43,11 @@ def errors_name_arguments(namespace: dict[str, Any]) -> None:
 
 
 def _is_open_dataclass(made: Any) -> bool:
-    """Whether something is a dataclass that is not wrapped yet."""
     named = inspect.isclass(made) and dataclasses.is_dataclass(made)
     return named and not hasattr(made.__init__, "__wrapped__")
 
 
 def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with errors that name arguments."""
-
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         try:

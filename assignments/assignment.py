@@ -12,52 +12,30 @@ from assignments.grading.specification import Question, Specification, Test, nam
 from assignments.source import MARK, Cell, SourceError, read_cells
 from assignments.written import WRITTEN_PART, WrittenQuestion, read_written
 
-__all__ = ["Assignment", "Block", "read_assignment"]
-
 _ABOUT = Path(__file__).parent / "delivery" / "about.md"
 
 
 @dataclass(frozen=True)
 class Block:
-    """A run of cells with one role.
+    """A run of cells with one role."""
 
-    Attributes
-    ----------
-    role : str
-        "text" (shown to everybody), "solution" or "tests".
-    question : str
-        The question it belongs to; empty outside questions.
-    cells : list of Cell
-    """
-
-    role: str
-    question: str
+    role: str  # "text" (shown to everybody), "solution" or "tests"
+    question: str  # empty outside questions
     cells: list[Cell] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """A source that has been read and checked.
-
-    Attributes
-    ----------
-    path : Path
-    name : str
-    settings : dict
-        From the top of the file: `title`, `points`, and `show_hidden` where it is false.
-    blocks : tuple of Block
-    questions : dict of str to dict
-        The settings of each question, graded by hand ones among them.
-    term : int
-        Whose variants of the questions were read.
-    """
+    """A source that has been read and checked."""
 
     path: Path
     name: str
+    # From the top of the file: `title`, `points`, and `show_hidden` where it is false.
     settings: dict[str, Any]
     blocks: tuple[Block, ...]
+    # The settings of each question, graded by hand ones among them.
     questions: dict[str, dict[str, Any]]
-    term: int = 0
+    term: int = 0  # whose variants of the questions were read
 
     @property
     def title(self) -> str:
@@ -109,8 +87,9 @@ class Assignment:
             _check_solution(cell)
         bound = {entry for cell in solution for entry in names_bound(cell.text)}
         answers = sorted(bound - names_bound(self.setup))
-        tests = tuple(_test(cell) for cell in self.cells("tests", name))
-        return Question(name, tuple(answers), tests)
+        cells = [(cell.test, cell.text) for cell in self.cells("tests", name)]
+        tests = [Test(t["test"], t["points"], t["hidden"], f"{text}\n") for t, text in cells]
+        return Question(name, tuple(answers), tuple(tests))
 
     def _check(self, specification: Specification) -> None:
         seen: set[str] = set()
@@ -144,10 +123,6 @@ class Assignment:
             )
 
 
-def _test(cell: Cell) -> Test:
-    return Test(cell.test["test"], cell.test["points"], cell.test["hidden"], f"{cell.text}\n")
-
-
 def _check_solution(cell: Cell) -> None:
     """Refuse a solution of which students would see more than a prompt."""
     for node in ast.parse(cell.text).body:
@@ -169,7 +144,8 @@ def _check_test(cell: Cell, test: Test, known: set[str]) -> None:
         )
     if not test.hidden and "TERM" in names_used(test.code):
         raise cell.fault(f"test {test.name!r} is visible and must not use TERM.")
-    if any(isinstance(node, ast.Expr) and not _is_call(node) for node in ast.parse(test.code).body):
+    bare = [node.value for node in ast.parse(test.code).body if isinstance(node, ast.Expr)]
+    if not all(isinstance(value, ast.Call) for value in bare):
         raise cell.fault(f"test {test.name!r} has a bare expression; assign it or assert it.")
 
 
@@ -181,21 +157,10 @@ def _check_syntax(cell: Cell) -> None:
         raise cell.fault(f"not Python ({error.msg}): {line.strip()!r}.") from error
 
 
-def _is_call(node: ast.Expr) -> bool:
-    return isinstance(node.value, ast.Call)
-
-
 def read_assignment(path: Path, term: int = 0, wheel: str = "NAME.whl") -> Assignment:
     """Read a source as a term has it; raises SourceError with file and line if it is malformed.
 
-    Parameters
-    ----------
-    path : Path
-        Of the source.
-    term : int
-        Whose variants are read.
-    wheel : str
-        The file that students install.
+    `wheel` is the file that students install.
     """
     cells = read_cells(path, term)
     if cells[0].kind != "raw" or "title" not in cells[0].settings():

@@ -19,13 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assignments.assignment import Assignment, read_assignment
-from assignments.autograder import write_autograder
-from assignments.bundles import BundleError, bring_requirements, make_wheel, zip_folder
+from assignments.bundles import (
+    BundleError,
+    bring_requirements,
+    make_wheel,
+    write_autograder,
+    zip_folder,
+)
 from assignments.notebooks import solution_notebook, student_notebook, write
 from assignments.source import find_sources
 from command_line import run_command
-
-__all__ = ["Builder", "main"]
 
 _NEEDED = {"solution": ("nbclient", "ipykernel"), "otter": ("otter", "ipykernel")}
 _ADVICE = "install the course extra: pip install -e '.[course]'"
@@ -33,24 +36,12 @@ _ADVICE = "install the course extra: pip install -e '.[course]'"
 
 @dataclass(frozen=True)
 class Builder:
-    """Builds the parts of assignments into one folder.
+    """Builds the parts of assignments into one folder."""
 
-    Attributes
-    ----------
-    out : Path
-        Gets the folders `students` and `instructor`; what is built replaces what was there.
-    wheel : Path
-        Of the project's packages.
-    term : int
-        Seeds the hidden tests.
-    check : bool
-        Whether otter grades the solution, which must have full marks.
-    """
-
-    out: Path
-    wheel: Path
-    term: int = 0
-    check: bool = False
+    out: Path  # gets the folders `students` and `instructor`; what is built replaces what was there
+    wheel: Path  # of the project's packages
+    term: int = 0  # seeds the hidden tests
+    check: bool = False  # whether otter grades the solution, which must have full marks
 
     def parts(self) -> dict[str, Callable[[Assignment], Path]]:
         """Return what can be built of an assignment; each step returns what it has made."""
@@ -128,7 +119,6 @@ def _emptied(folder: Path) -> Path:
 
 
 def _require_extras(chosen: tuple[str, ...]) -> None:
-    """Raise unless the packages that build the parts are there."""
     needed = {name for part in chosen or _NEEDED for name in _NEEDED.get(part, ())}
     missing = sorted(name for name in needed if importlib.util.find_spec(name) is None)
     if missing:
@@ -136,7 +126,6 @@ def _require_extras(chosen: tuple[str, ...]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
     parser = argparse.ArgumentParser("python -m assignments.build", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("build/course"), help="(%(default)s)")
     parser.add_argument("--term", type=int, default=0, help="seeds the hidden tests, such as 2027")
@@ -155,7 +144,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _build_all(options: argparse.Namespace) -> None:
-    """Build the assignments asked for, and print a line for each part."""
     chosen = tuple(part for part in ("students", "gradescope", "otter") if vars(options)[part])
     paths = find_sources(options.only)
     _require_extras(chosen)

@@ -12,7 +12,8 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-__all__ = ["BundleError", "bring_requirements", "copy_script", "make_wheel", "zip_folder"]
+from assignments import grading
+from assignments.grading.specification import Specification
 
 _ROOT = Path(__file__).resolve().parents[1]
 _DELIVERY = Path(__file__).resolve().parent / "delivery"
@@ -58,14 +59,7 @@ def _copy_packages(root: Path, copy: Path) -> None:
 def bring_requirements(folder: Path, wheel: Path, tools: list[str]) -> None:
     """Write the wheel, the pins, `requirements.txt` and `setup.sh` into a folder.
 
-    Parameters
-    ----------
-    folder : Path
-        Made when it is not there.
-    wheel : Path
-        Of the project's packages.
-    tools : list of str
-        What else is installed, each in the version of the pins.
+    `tools` are installed too, each in the version of the pins.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(wheel, folder)
@@ -75,6 +69,22 @@ def bring_requirements(folder: Path, wheel: Path, tools: list[str]) -> None:
     copy_script("setup.sh", folder / "setup.sh")
     with tarfile.open(folder / "requirements.tar", "w") as archive:
         archive.add(wheel, wheel.name, filter=_without_owner)
+
+
+def write_autograder(folder: Path, specification: Specification, wheel: Path) -> None:
+    """Write a folder that pytest runs; it needs the project's packages but not this repository.
+
+    `setup.sh` in it installs the wheel.
+    """
+    modules = sorted(Path(grading.__file__).parent.glob("*.py"))
+    (folder / "grading").mkdir(parents=True, exist_ok=True)
+    for module in modules:
+        shutil.copy(module, folder / "grading" / module.name)
+    specification.save(folder / "specification.json")
+    for name in ("conftest.py.txt", "test_submission.py.txt", "pytest.ini"):
+        copy_script(name, folder / name.removesuffix(".txt"))
+    bring_requirements(folder, wheel, ["pytest"])
+    copy_script("run_gradescope.sh", folder / "run_autograder")
 
 
 def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -10,28 +10,15 @@ from types import MappingProxyType
 
 from assignments.grading.submission import SubmissionError, read_submission
 
-__all__ = ["Handed", "collect"]
-
 
 @dataclass(frozen=True)
 class Handed:
-    """One file that was handed in.
+    """One file that was handed in."""
 
-    Attributes
-    ----------
-    name : str
-        Where it lies in the folder; the row in the table of marks.
-    path : Path
-    assignment : str
-        Empty when it cannot be told.
-    problem : str
-        Why it cannot be graded at all; empty when it can.
-    """
-
-    name: str
+    name: str  # where it lies in the folder; the row in the table of marks
     path: Path
-    assignment: str
-    problem: str = ""
+    assignment: str  # empty when it cannot be told
+    problem: str = ""  # why it cannot be graded at all; empty when it can
 
 
 def collect(
@@ -45,20 +32,9 @@ def collect(
 ) -> list[Handed]:
     """Return what lies in folders and files, sorted by name; nothing in them is left out.
 
-    Parameters
-    ----------
-    places : list of Path
-        Files and folders.
-    assignments : list of str
-        Those that there are.
-    chosen : str
-        The assignment of all files, when they need not be asked.
-    apart : tuple of Path
-        The grader's own files and folders, which are not submissions.
-    guess : callable
-        Tells the assignment of a notebook that does not say it, or nothing.
-    names : mapping of str to str
-        Under which names files were graded before: one of them alone keeps its name.
+    All files belong to the assignment `chosen`, if one is; else to the one that they say, or that
+    `guess` tells. What lies `apart`, the grader's own files and folders, is no submission. `names`
+    are those under which files were graded before: one of them alone keeps its name.
     """
     missing = [place for place in places if not place.exists()]
     if missing:

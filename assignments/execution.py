@@ -12,8 +12,6 @@ from pathlib import Path
 
 from assignments.notebooks import Notebook
 
-__all__ = ["ExecutionError", "execute"]
-
 _SECONDS_A_CELL = 120
 _ROOT = Path(__file__).resolve().parents[1]
 # Figures go into the notebook, also where MPLBACKEND asks for another backend, as servers do.

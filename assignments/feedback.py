@@ -17,8 +17,6 @@ from assignments.handed_out import written_answers
 from assignments.ledger import ADJUSTMENT, Ledger, Mark
 from safe_files import write_text
 
-__all__ = ["failed_mark", "known_names", "load_mark", "mark_of", "place", "save", "write_pages"]
-
 _STYLE = Path(__file__).parent / "delivery" / "feedback.css"
 
 

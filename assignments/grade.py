@@ -28,35 +28,19 @@ from assignments.source import find_sources
 from command_line import run_command, whole_number
 from safe_files import LockedError, locked
 
-__all__ = ["Task", "grade_all", "main", "write_marks"]
-
 _STARTING = 60.0  # seconds for the packages to load on a busy machine
 
 
 @dataclass(frozen=True)
 class Task:
-    """How a run of the grader is set.
-
-    Attributes
-    ----------
-    assignments : dict of str to Assignment
-    marks : Path
-        The CSV file.
-    term : int
-        Seeds the hidden tests.
-    limit : float
-        Seconds of one cell or call.
-    jobs : int
-    weak_fence : bool
-        Whether answers run where the kernel does not keep all limits.
-    """
+    """How a run of the grader is set."""
 
     assignments: dict[str, Assignment]
     marks: Path
-    term: int = 0
-    limit: float = 30.0
+    term: int = 0  # seeds the hidden tests
+    limit: float = 30.0  # seconds of one cell or call
     jobs: int = 1
-    weak_fence: bool = False
+    weak_fence: bool = False  # whether answers run where the kernel does not keep all limits
 
     @property
     def feedback(self) -> Path:
@@ -86,13 +70,7 @@ def write_marks(task: Task, marks: list[Mark]) -> Ledger:
 
 
 def grade_all(task: Task, handed: list[Handed]) -> list[Mark]:
-    """Grade every submission; the marks are written after each, so that none is lost.
-
-    Returns
-    -------
-    list of Mark
-        In the order of `handed`.
-    """
+    """Grade every submission in order; the marks are written after each, so that none is lost."""
     tests = {name: a.specification(task.term) for name, a in task.assignments.items()}
     known = {e: load_mark(task.feedback, e, tests.get(e.assignment), task.limit) for e in handed}
     marks = {entry: mark for entry, mark in known.items() if mark is not None}
@@ -125,7 +103,6 @@ def _finished(future: Future[Mark], entry: Handed) -> Mark:
 
 
 def _grade_one(task: Task, folder: Path, entry: Handed) -> Mark:
-    """Grade one submission in a process of its own and keep the feedback."""
     mark = failed_mark(entry, entry.problem) if entry.problem else _graded(task, folder, entry)
     save(task.feedback, mark)
     return mark
@@ -158,7 +135,6 @@ def _run(command: list[str], seconds: float) -> str:
 
 
 def _bar(total: int, done: int) -> contextlib.AbstractContextManager[Any]:
-    """Return a bar that shows how many submissions are graded."""
     from tqdm import tqdm
 
     bar = tqdm(total=total, initial=done, unit="submission", file=sys.stderr, mininterval=0.5)
@@ -166,7 +142,6 @@ def _bar(total: int, done: int) -> contextlib.AbstractContextManager[Any]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
     parser = argparse.ArgumentParser("python -m assignments.grade", description=__doc__)
     parser.add_argument("submissions", nargs="+", type=Path, metavar="FOLDER_OR_FILE")
     parser.add_argument("--assignment", help="when the notebooks do not say it: a or a_promise")
@@ -195,7 +170,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _grade(options: argparse.Namespace) -> None:
-    """Grade what the command line names, and print the marks if they are few."""
     chosen = find_sources([options.assignment])[0].stem if options.assignment else ""
     sources = find_sources()
     assignments = {path.stem: read_assignment(path, options.term) for path in sources}

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from assignments.ledger import keep_previous, read_csv, write_csv
 
-__all__ = ["Filled", "fill_gradebook"]
-
 _CANVAS = ("ID", "SIS User ID", "SIS Login ID", "Student")
 _MOODLE = ("Identifier", "Username", "ID number", "Email address", "Full name")
 
@@ -31,14 +29,8 @@ class Filled:
 def fill_gradebook(gradebook: Path, out: Path, totals: dict[str, float], column: str) -> Filled:
     """Fill one column of what Canvas or Moodle exported; rows and other columns stay as they are.
 
-    Parameters
-    ----------
-    gradebook, out : Path
-        The file as it was exported, and as it can be imported.
-    totals : dict of str to float
-        By submission.
-    column : str
-        Canvas writes a number in brackets behind it, which need not be given; a new one is added.
+    `totals` are by submission. Canvas writes a number in brackets behind the name of a column,
+    which need not be given; a new one is added.
     """
     if not gradebook.is_file():
         raise ValueError(f"{gradebook} is not there; export it from the gradebook first.")

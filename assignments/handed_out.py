@@ -16,8 +16,6 @@ from assignments.assignment import Assignment, read_assignment
 from assignments.notebooks import ANSWER_HERE, QUESTION, student_notebook
 from assignments.source import find_sources
 
-__all__ = ["likely_assignment", "written_answers"]
-
 _LEAST = 3  # cells in common that tell an assignment
 
 

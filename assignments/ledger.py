@@ -14,8 +14,6 @@ from typing import Any
 from assignments.grading.results import printable
 from safe_files import write_text
 
-__all__ = ["Ledger", "Mark", "keep_previous", "read_csv", "spelt", "write_csv"]
-
 _FIRST = ("submission", "assignment", "total", "automatic")
 ADJUSTMENT = "adjustment"  # a column that an instructor may add; it counts
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -23,25 +21,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class Mark:
-    """What the grader says of one submission.
-
-    Attributes
-    ----------
-    submission, assignment : str
-    total : float
-        The automatic points.
-    questions : dict of str to float
-    remarks : tuple of str
-    feedback : dict
-        What the JSON file of the submission holds.
-    """
+    """What the grader says of one submission."""
 
     submission: str
     assignment: str
-    total: float
+    total: float  # the automatic points
     questions: dict[str, float]
     remarks: tuple[str, ...]
-    feedback: dict[str, Any]
+    feedback: dict[str, Any]  # what the JSON file of the submission holds
 
     def text(self) -> str:
         """Return the mark with its feedback, a line per test."""
@@ -55,19 +42,12 @@ class Mark:
 
 @dataclass
 class Ledger:
-    """The marks of a class.
+    """The marks of a class."""
 
-    Attributes
-    ----------
-    manual : dict of str to dict
-        Of each assignment, the questions that people mark, with their points.
-    columns : list of str
-    rows : dict of (str, str) to dict
-        By submission and assignment, the cells as text.
-    """
-
+    # Of each assignment, the questions that people mark, with their points.
     manual: dict[str, dict[str, float]]
     columns: list[str] = field(default_factory=lambda: list(_FIRST))
+    # By submission and assignment, the cells as text.
     rows: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     @classmethod

@@ -22,8 +22,6 @@ from command_line import run_command
 from documents import html_page
 from safe_files import write_text
 
-__all__ = ["export_answers", "import_marks", "main", "read_assignments"]
-
 _COLUMNS = ["submission", "mark", "remark", "answer"]
 
 
@@ -123,7 +121,6 @@ def _checked(text: str, most: float, where: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
     parser = argparse.ArgumentParser("python -m assignments.marks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     names = ("export", "import", "feedback", "canvas", "moodle")

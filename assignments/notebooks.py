@@ -13,8 +13,6 @@ from typing import Any
 from assignments.assignment import Assignment, Block
 from assignments.source import MARK, Cell
 
-__all__ = ["otter_notebook", "solution_notebook", "strip_solution", "student_notebook", "write"]
-
 Notebook = dict[str, Any]
 QUESTION = "leml_question"  # in the metadata of a cell: the question that it answers
 ANSWER_HERE = "_Type your answer here, replacing this text._"
@@ -135,7 +133,6 @@ def otter_notebook(assignment: Assignment, term: int) -> Notebook:
 
 
 def _raw(heading: str, **settings: Any) -> dict[str, Any]:
-    """Return one of otter's own cells."""
     return _cell("raw", "\n".join([f"# {heading}", *_yaml(settings)]))
 
 

@@ -13,8 +13,6 @@ from assignments.assignment import Assignment
 from assignments.bundles import BundleError, bring_requirements, copy_script, zip_folder
 from assignments.notebooks import otter_notebook, write
 
-__all__ = ["write_otter_files"]
-
 
 def write_otter_files(
     student: Path,
@@ -27,18 +25,7 @@ def write_otter_files(
 ) -> None:
     """Write the notebook of students who use otter, and the zip with all that its grader needs.
 
-    Parameters
-    ----------
-    student, archive : Path
-        The notebook and the zip.
-    assignment : Assignment
-        What to write.
-    term : int
-        Seeds the hidden tests.
-    wheel : Path
-        Of the project's packages.
-    check : bool
-        Whether otter grades the solution too, and full marks are required.
+    With `check`, otter grades the solution too, and full marks are required.
     """
     with tempfile.TemporaryDirectory() as temporary:
         made = _assigned(Path(temporary), assignment, term, check=check)
@@ -69,7 +56,6 @@ def _complete(folder: Path, wheel: Path) -> None:
 
 
 def _assigned(place: Path, assignment: Assignment, term: int, *, check: bool) -> Path:
-    """Let otter read the assignment; return the folder of what it made."""
     master, made = place / f"{assignment.name}.ipynb", place / "made"
     made.mkdir()  # otter wants it there
     write(master, otter_notebook(assignment, term))

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MARK", "SOURCES", "Cell", "SourceError", "find_sources", "lines_of_term", "read_cells"]
-
 SOURCES = Path(__file__).resolve().parent / "sources"
 MARK = re.compile(r"^ *# (BEGIN|END) SOLUTION\n", re.M)  # otter's, around part of a function
 _VALUE = r"\"[^\"]*\"|\[[^\]]*\]|\S+"
@@ -31,29 +29,16 @@ class SourceError(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a source.
+    """One cell of a source."""
 
-    Attributes
-    ----------
-    kind : str
-        "code", "markdown" or "raw" (settings).
-    text : str
-        The content, without the fences around it.
-    tags : tuple of str
-        "setup" (what tests may use), "solution" (students get prompts in its place) or
-        "demonstration" (of a solution; students get nothing).
-    path : Path
-    line : int
-        Where the cell begins.
-    test : dict
-        Of a test: its name ("test"), "points" and whether it is "hidden"; else empty.
-    """
-
-    kind: str
-    text: str
+    kind: str  # "code", "markdown" or "raw" (settings)
+    text: str  # the content, without the fences around it
+    # "setup" (what tests may use), "solution" (students get prompts in its place) or
+    # "demonstration" (of a solution; students get nothing).
     tags: tuple[str, ...]
     path: Path
-    line: int
+    line: int  # where the cell begins
+    # Of a test: its name ("test"), "points" and whether it is "hidden"; else empty.
     test: dict[str, Any] = field(default_factory=dict)
 
     def fault(self, message: str) -> SourceError:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WRITTEN_PART", "WrittenError", "WrittenQuestion", "read_written"]
-
 WRITTEN_PART = """## Written part
 
 These questions are marked by a person. Write in the cell below each question: text, formulas
@@ -31,31 +29,17 @@ class WrittenError(ValueError):
 
 @dataclass(frozen=True)
 class WrittenQuestion:
-    """One question that is marked by hand.
-
-    Attributes
-    ----------
-    id, title : str
-    points : float
-    text : str
-        The question, in Markdown.
-    model_answer : str
-    rubric : tuple of (float, str)
-        Points and what they are given for; they add up to `points`.
-    minutes : int
-        How long it takes.
-    wrong_turns : tuple of str
-        What students often write instead.
-    """
+    """One question that is marked by hand."""
 
     id: str
     title: str
     points: float
-    text: str
+    text: str  # the question, in Markdown
     model_answer: str
+    # Points and what they are given for; they add up to `points`.
     rubric: tuple[tuple[float, str], ...]
-    minutes: int
-    wrong_turns: tuple[str, ...] = ()
+    minutes: int  # how long it takes
+    wrong_turns: tuple[str, ...] = ()  # what students often write instead
 
     @property
     def prompt(self) -> str:

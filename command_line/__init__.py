@@ -88,7 +88,6 @@ def _system_text(error: OSError) -> str:
 
 
 def _ended(name: str, message: str, status: int) -> int:
-    """Say on standard error why the command ended, and return the status."""
     print(f"{name}: {message}", file=sys.stderr)
     return status
 
@@ -124,7 +123,7 @@ def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
     """
     table = [list(heads), *map(list, rows)]
     most = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
-    widths = _widths(table)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     same = [i for i in range(len(heads)) if len({row[i] for row in table[1:]}) == 1]
     if sum(widths) + 2 * len(widths) > most and 0 < len(same) < len(heads) and len(table) > 2:
         told = ", ".join(f"{heads[i]} {table[1][i] or 'none'}" for i in same)
@@ -142,18 +141,11 @@ def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
     ]
 
 
-def _widths(table: Sequence[Sequence[str]]) -> list[int]:
-    """Return how wide each column of a table is."""
-    return [max(map(len, column)) for column in zip(*table, strict=True)]
-
-
 def _is_number(text: str) -> bool:
-    """Return whether a field of a table is a number, or empty."""
     return not text.strip("+-.0123456789e%± ")
 
 
 def _cell(text: str, width: int, numeric: bool) -> str:
-    """Return a field of a table as wide as its column."""
     shown = text if len(text) <= width else f"{text[: width - 1]}…"
     return shown.rjust(width) if numeric else shown.ljust(width)
 
@@ -180,32 +172,21 @@ def words(text: str) -> list[str]:
 
 def whole_number(least: int = 1) -> Callable[[str], int]:
     """Return the reader of an option whose value is a whole number of at least `least`."""
-
-    def read(text: str) -> int:
-        return _numbers([text], whole, least, math.inf, f"a whole number of at least {least}")[0]
-
-    return read
+    expected = f"a whole number of at least {least}"
+    return lambda text: _numbers([text], whole, least, math.inf, expected)[0]
 
 
 def whole_numbers(least: int = 1, most: float = math.inf) -> Callable[[str], list[int]]:
     """Return the reader of whole numbers separated by commas, each from `least` to `most`."""
     limit = "" if most == math.inf else f" and at most {most:g}"
-
-    def read(text: str) -> list[int]:
-        return _numbers(
-            words(text), whole, least, most, f"whole numbers of at least {least}{limit}"
-        )
-
-    return read
+    expected = f"whole numbers of at least {least}{limit}"
+    return lambda text: _numbers(words(text), whole, least, most, expected)
 
 
 def numbers(least: float, most: float) -> Callable[[str], list[float]]:
     """Return the reader of numbers separated by commas, each from `least` to `most`."""
-
-    def read(text: str) -> list[float]:
-        return _numbers(words(text), float, least, most, f"numbers from {least:g} to {most:g}")
-
-    return read
+    expected = f"numbers from {least:g} to {most:g}"
+    return lambda text: _numbers(words(text), float, least, most, expected)
 
 
 def whole(text: str) -> int:

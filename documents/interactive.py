@@ -12,8 +12,6 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-__all__ = ["interactive_page", "packaged"]
-
 
 def interactive_page(title: str, data: Any, *, body: str, scripts: Sequence[str]) -> str:
     """Return an HTML page that shows `data`, works offline and runs no script but its own.

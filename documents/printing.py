@@ -94,7 +94,6 @@ def write_document(
 
 
 def _browser() -> str:
-    """Return the browser that prints."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         raise FileNotFoundError(

@@ -98,29 +98,20 @@ __all__ = [
     "top_k_accuracy",
 ]
 
-_LATER = {
-    "_factored.certificate": ("FactorCertificate",),
-    "_factored.fit": (
-        *("AlternatingOptions", "FactorResult", "FitStatus"),
-        *("fit_factors", "fit_problem", "minimise_rank"),
-    ),
-    "_factored.rank_ascent": ("RankSearch",),
-    "cross_validation": ("LEMLClassifierCV", "LEMLRegressorCV"),
-    "estimators": ("LEMLClassifier", "LEMLRegressor"),
-    "metrics": ("average_auc", "evaluate_scores", "hamming_loss", "top_k_accuracy"),
-    "model_selection": ("EntrySplit", "MultiLabelScorer", "evaluate_estimator"),
-    "persistence": ("ModelFileError", "load_model", "save_model"),
-}
-_WHERE = {name: module for module, names in _LATER.items() for name in names}
+_ROOMS = (
+    "_factored.fit", "metrics", "estimators", "persistence", "model_selection", "cross_validation",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Import a name of the second group when it is first asked for."""
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = {name: getattr(import_module(f"{__name__}.{_WHERE[name]}"), name), "__all__": [name]}
-    errors_name_arguments(made)
-    return made[name]
+    for room in _ROOMS if name in __all__ else ():
+        found = vars(import_module(f"{__name__}.{room}"))
+        if name in found:
+            made = {name: found[name], "__all__": [name]}
+            errors_name_arguments(made)
+            return made[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 errors_name_arguments(globals())

@@ -92,7 +92,6 @@ def _with_notes(command: Callable[[Options], None], options: Options) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
     parser = page_parser("leml_solver", _DESCRIPTION, _EPILOGUE)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     _add_train(commands.add_parser("train", help="fit a model to a file and write it"))
@@ -103,7 +102,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `convert`."""
     add = parser.add_argument
     add("data", help="file to convert; it is streamed, svmlight twice unless its widths are given")
     add("folder", help="folder to write, which must not exist")
@@ -117,15 +115,13 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `train`."""
     add, count = parser.add_argument, whole_number()
     add("data", help="file to learn from")
     add("--model", required=True, metavar="FILE", help="where to write the model")
     add("--rank", type=count, metavar="K", help="columns (default: up to 200)")
     add("--penalty", type=float, metavar="MU", help=_PENALTY)
-    add(
-        "--cv", action="store_true", help="choose the penalty by cross-validation of top-1 accuracy"
-    )
+    text = "choose the penalty by cross-validation of top-1 accuracy"
+    add("--cv", action="store_true", help=text)
     add("--loss", default="squared", choices=("squared", "logistic", "squared_hinge"))
     add("--iterations", type=count, default=100, metavar="N", help="outer iterations (default 100)")
     add("--tol", type=float, default=1e-4, help="stop at this relative decrease (default 1e-4)")
@@ -141,25 +137,21 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `evaluate`."""
-    parser.add_argument("model", help="model written by train")
-    parser.add_argument("data", help="file with rows and their true labels")
-    parser.add_argument(
-        "--top", type=whole_numbers(), metavar="K,...", help="depths (default 1,3,5)"
-    )
+    add = parser.add_argument
+    add("model", help="model written by train")
+    add("data", help="file with rows and their true labels")
+    add("--top", type=whole_numbers(), metavar="K,...", help="depths (default 1,3,5)")
     _add_split(parser)
     add_reading_arguments(parser)
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `predict`."""
-    parser.add_argument("model", help="model written by train")
-    parser.add_argument("data", help="file with rows; labels in it are not used")
-    parser.add_argument(
-        "--out", default="-", metavar="FILE", help="text file, label:score best first (default: -)"
-    )
-    parser.add_argument("--top", type=whole_number(), metavar="K", help="labels (default 5)")
     add = parser.add_argument
+    add("model", help="model written by train")
+    add("data", help="file with rows; labels in it are not used")
+    text = "text file, label:score best first (default: -)"
+    add("--out", default="-", metavar="FILE", help=text)
+    add("--top", type=whole_number(), metavar="K", help="labels (default 5)")
     add("--positive", action="store_true", help="of these, only labels with a score above 0")
     add("--names", action="store_true", help="names of labels, not numbers, separated by tabs")
     add("--probabilities", action="store_true", help="not scores (model with --loss logistic)")
@@ -167,7 +159,6 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_split(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose rows."""
     parser.add_argument("--split", type=share_or_name, metavar="WHICH", help=_SPLIT)
     add_seed(parser)
 
@@ -204,15 +195,13 @@ def _train_blocks(options: Options) -> None:
         _say(data)
         blocks = list(cut_rows([data], max(data.X.nnz // 16, 1 << 16)))
         names, (n, d) = _label_names(options.label_names, data), data.X.shape
-    rank, penalty = options.rank or "auto", options.penalty
-    settings = {**_settings(options), "penalty": "auto" if penalty is None else penalty}
     began = time.perf_counter()
     with (
         contextlib.nullcontext()
         if options.cluster is None
         else connected(options.cluster) as client
     ):
-        model = LEMLClassifier(rank, **settings).fit_blocks(blocks, client=client)
+        model = LEMLClassifier(**_settings(options)).fit_blocks(blocks, client=client)
     seconds = time.perf_counter() - began
     where = "this machine" if options.cluster is None else options.cluster
     count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
@@ -260,10 +249,11 @@ def _keep(
 
 
 def _settings(options: Options) -> dict[str, Any]:
-    """Return the settings of an estimator that options give."""
     from leml_solver import AlternatingOptions
 
     return {
+        "rank": options.rank or "auto",
+        "penalty": "auto" if options.penalty is None else options.penalty,
         "loss": options.loss,
         "fit_intercept": not options.no_intercept,
         "max_iter": options.iterations,
@@ -282,11 +272,10 @@ def _fitted(options: Options, data: Dataset) -> LEMLClassifier:
 
     settings = _settings(options)
     if not options.cv:
-        rank, penalty = options.rank or "auto", options.penalty
-        model = LEMLClassifier(rank, penalty="auto" if penalty is None else penalty, **settings)
-        return model.fit(data.X, data.targets())
+        return LEMLClassifier(**settings).fit(data.X, data.targets())
     if options.penalty is not None:
         raise ValueError("--cv chooses the penalty: leave out --penalty.")
+    del settings["rank"], settings["penalty"]
     ranks = None if options.rank is None else [options.rank]
     search = LEMLClassifierCV(ranks=ranks, **settings).fit(data.X, data.targets())
     chosen: LEMLClassifier = search.best_estimator_
@@ -353,7 +342,6 @@ def _check_folder(path: str) -> None:
 
 
 def _classifier(path: str) -> LEMLClassifier:
-    """Return a classifier for label matrices from its file."""
     from leml_solver import LEMLClassifier, load_model
 
     model = load_model(path)
@@ -387,7 +375,6 @@ def _split_rows(data: Dataset, options: Options, part: str) -> tuple[NDArray[Any
 
 
 def _held_out(share: float, n: int, seed: int, part: str) -> NDArray[Any]:
-    """Return the rows of a random split, in their order."""
     order = np.random.default_rng(seed).permutation(n)
     cut = n - round(share * n)
     return np.sort(order[:cut] if part == "train" else order[cut:])
@@ -438,7 +425,6 @@ def _say(data: Dataset) -> None:
 
 
 def _data_lines(path: str, data: Dataset, rows: str) -> list[tuple[str, str]]:
-    """Return what was read."""
     n, L = data.Y.shape
     missing = 0 if data.missing is None else data.missing.nnz
     return [
@@ -451,7 +437,6 @@ def _data_lines(path: str, data: Dataset, rows: str) -> list[tuple[str, str]]:
 
 
 def _fit_lines(model: LEMLClassifier, seconds: float) -> list[tuple[str, str]]:
-    """Return what was fitted."""
     lines = [
         ("loss", str(model.loss)),
         ("rank", str(model.rank_)),
@@ -468,7 +453,6 @@ def _fit_lines(model: LEMLClassifier, seconds: float) -> list[tuple[str, str]]:
 
 
 def _print_table(lines: list[tuple[str, str]]) -> None:
-    """Print names and values, aligned."""
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         print(f"{name:<{width}}  {value}")

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from safe_files import memory_budget, open_regular, written_aside
 
-__all__ = ["ArchiveError", "open_members", "read_arrays", "write_arrays"]
-
 MAX_BYTES = 16 * 2**30  # that all arrays of a file may take, if as much is free
 MAX_MEMBERS = 64
 _EXPANSION = 1032  # of deflate, at most: a file that promises more is damaged
@@ -61,21 +59,9 @@ def read_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Read plain arrays; nothing in the file is executed and no path in it is followed.
 
-    Parameters
-    ----------
-    path : path
-        An npz file.
-    compressed : bool
-        Whether compressed members are allowed. Without them no file can expand.
-    without : collection of str
-        Arrays that are not read, however large they are.
-
-    Raises
-    ------
-    ArchiveError
-        If the file is damaged, holds anything but plain arrays, or would take too much memory.
-    OSError
-        If the file cannot be opened.
+    Where no member may be `compressed`, no file can expand. Arrays named in `without` are not read,
+    however large they are. Raises ArchiveError if the file is damaged, holds anything but plain
+    arrays, or would take too much memory.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -122,7 +108,6 @@ def _check_ends(archive: zipfile.ZipFile, file: IO[bytes], size: int) -> None:
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by array name."""
     listed = archive.infolist()
     if len(listed) > MAX_MEMBERS:
         raise ArchiveError(f"expected at most {MAX_MEMBERS} arrays, got {len(listed)}.")
@@ -169,7 +154,6 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any
 
 
 def _next_numbers(name: str, member: IO[bytes], dtype: np.dtype[Any], n: int) -> NDArray[Any]:
-    """Return the next n numbers of a member."""
     found = np.frombuffer(bytearray(member.read(n * dtype.itemsize)), dtype=dtype)
     if found.size != n:
         raise ArchiveError(f"{name} is shorter than its row ends say.")

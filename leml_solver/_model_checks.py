@@ -12,8 +12,6 @@ from argument_checks import nonnegative, one_of, positive, positive_integer, tru
 from leml_solver._factored.certificate import FactorCertificate
 from leml_solver.losses import LOSSES
 
-__all__ = ["check_model", "check_pipeline"]
-
 KINDS = {
     "LEMLClassifier": ("binary", "multiclass", "multilabel"),
     "LEMLRegressor": ("vector", "matrix"),
@@ -75,7 +73,6 @@ def check_floats(array: Any, name: str, shape: tuple[int, ...]) -> None:
 
 
 def _check_number(value: Any, name: str) -> None:
-    """Raise unless a value is a finite number that is not too large."""
     if not _is_number(value) or not abs(value) <= _LARGEST:
         raise ValueError(f"`{name}` must be a finite number, got {value!r}")
 
@@ -86,7 +83,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _certified(certificate: FactorCertificate) -> list[Any]:
-    """Return the numbers of a certificate that are there."""
     values = [getattr(certificate, name) for name in certificate.__slots__]
     return values if certificate.rank_lower_bound is not None else values[:-1]
 
@@ -113,7 +109,6 @@ def _check_labels(model: Any, L: int) -> None:
 
 
 def _check_distinct(array: NDArray[Any], name: str, count: int) -> None:
-    """Raise unless an array is so many distinct numbers or texts."""
     if array.shape != (count,) or array.dtype.kind not in "biufU" or not array.dtype.isnative:
         raise ValueError(f"`{name}` must be {count} numbers or texts, got {array.dtype}")
     if np.unique(array).size != count or (array.dtype.kind == "f" and np.isnan(array).any()):
@@ -121,7 +116,6 @@ def _check_distinct(array: NDArray[Any], name: str, count: int) -> None:
 
 
 def _check_names(names: Any, name: str, count: int) -> None:
-    """Raise unless there are no names or as many as there should be."""
     if names is not None and names.shape != (count,):
         raise ValueError(f"`{name}` must be {count} names, got shape {names.shape}")
 

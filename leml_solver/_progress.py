@@ -6,8 +6,6 @@ import sys
 from contextlib import nullcontext
 from typing import Any
 
-__all__ = ["progress_bar"]
-
 
 def progress_bar(total: int, shown: bool, unit: str, about: str | None = None) -> Any:
     """Return a context with a bar on the standard error stream, or with None.

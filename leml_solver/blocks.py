@@ -41,6 +41,7 @@ __all__ = ["BlockFolder", "fit_blocks", "predict_topk", "write_blocks"]
 
 FORMAT_VERSION = 1
 BLOCK_NONZEROS = 1 << 23  # about 100 MB on disk
+_SAMPLED_ROWS = 500
 _FORMAT, _INDEX = "leml_solver blocks", "blocks.json"
 _PARTS = ("pointers", "index", "data")
 
@@ -93,10 +94,8 @@ class BlockFolder:
             found = json.loads((place / _INDEX).read_text(encoding="utf-8"))
             if found.pop("format") != _FORMAT or found.pop("version") != FORMAT_VERSION:
                 raise ValueError(f"format or version is not '{_FORMAT}' {FORMAT_VERSION}")
-            names: dict[str, Any] = {
-                key: tuple(found.pop(key)) for key in ("label_names", "feature_names")
-            }
-            return cls(place, blocks=tuple(found.pop("blocks")), **names, **found)
+            lists = ("blocks", "label_names", "feature_names")
+            return cls(place, **{**found, **{key: tuple(found[key]) for key in lists}})
         except FileNotFoundError:
             raise ReadError(
                 f"{place}: expected a folder with {_INDEX}; make one with "
@@ -133,30 +132,8 @@ class BlockFolder:
         """Return the rows of a block in memory."""
         X, Y, missing = self.matrices(number)
         labels = sp.csr_array(Y.csr()).astype(np.int32)
-        names: dict[str, Any] = {
-            "label_names": self.label_names,
-            "feature_names": self.feature_names,
-        }
-        return Dataset(sp.csr_array(X.csr()), labels, missing, **names)
-
-    def load(
-        self,
-        number: int,
-        loss: Loss,
-        dtype: str,
-        scratch: Path | None = None,
-        *,
-        check: bool = True,
-    ) -> Block:
-        """Return a block ready for passes."""
-        X, Y, missing = self.matrices(number, check=check)
-        labels = Labels(Y.shape, Y)
-        if missing is not None:
-            rows, columns = (part.astype(np.int32) for part in missing.nonzero())
-            labels = Labels(Y.shape, Y, None, EntryList(rows, columns, np.zeros(rows.size), None))
-        tiles = (X.tiles, X.transposed, Y.tiles, Y.transposed)
-        files = tuple(part for tile in tiles for part in (tile.index, tile.data))
-        return Block(X, labels, loss, dtype, scratch, files, number, len(self.blocks))
+        features = sp.csr_array(X.csr())
+        return Dataset(features, labels, missing, self.feature_names, self.label_names)
 
     def _arrays(self, number: int, *, check: bool) -> dict[str, Any]:
         """Return the arrays of a block, memory-mapped, after a look at every byte if asked to."""
@@ -247,12 +224,9 @@ class _Writer:
                 f"{shape}; pass n_features and n_labels."
             )
         self.shape, self.names = shape, (data.label_names, data.feature_names)
-        hidden, known = data.missing, data.Y
-        if hidden is None:
-            hidden = sp.csr_array(data.Y.shape, dtype=bool)
-        else:
-            known = known - known.multiply(hidden)
-            known.eliminate_zeros()
+        hidden = data.hidden
+        known = data.Y - data.Y.multiply(hidden)
+        known.eliminate_zeros()
         self.missing |= bool(hidden.nnz)
         X, Y = TiledMatrix.of(data.X.astype(self.dtype)), TiledMatrix.of(known.astype(np.float32))
         tiles = {"X": X.tiles, "XT": X.transposed, "Y": Y.tiles, "YT": Y.transposed}
@@ -265,7 +239,6 @@ class _Writer:
         )
 
     def _write(self, arrays: dict[str, NDArray[Any]]) -> dict[str, int]:
-        """Write arrays into a folder and return their checksums."""
         folder = self.folder / _name(len(self.blocks))
         folder.mkdir()
         for name, array in arrays.items():
@@ -292,12 +265,10 @@ class _Writer:
 
 
 def _name(number: int) -> str:
-    """Return the name of a block's folder."""
     return f"block-{number:05d}"
 
 
 def _checksum(array: NDArray[Any]) -> int:
-    """Return the CRC-32 of an array's bytes."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return zlib.crc32(flat.view(np.uint8).data if flat.size else b"")
 
@@ -331,30 +302,26 @@ def known_counts(blocks: BlockFolder | Sequence[Dataset]) -> NDArray[np.int64]:
     return np.asarray(sum(full) - sum(hidden))
 
 
-def sampled(blocks: BlockFolder | Sequence[Dataset], most: int = 500) -> Dataset:
+def sampled(blocks: BlockFolder | Sequence[Dataset]) -> Dataset:
     """Return some rows, drawn by a fixed seed; one block at a time is in memory."""
     folder = isinstance(blocks, BlockFolder)
     count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
     found, rng = [], np.random.default_rng(0)
     for number in range(count):
         data = blocks.dataset(number) if folder else blocks[number]  # type: ignore[index,union-attr]
-        size = min(data.X.shape[0], -(-most // count))
+        size = min(data.X.shape[0], -(-_SAMPLED_ROWS // count))
         found.append(data.rows(np.sort(rng.choice(data.X.shape[0], size, replace=False))))
     return joined(found)
 
 
 def joined(parts: list[Dataset]) -> Dataset:
     """Return the rows of several data sets in one."""
-    first, missing = parts[0], None
     if len(parts) == 1:
-        return first
-    if any(part.missing is not None for part in parts):
-        none = [sp.csr_array(part.Y.shape, dtype=bool) for part in parts]
-        hidden = [n if p.missing is None else p.missing for p, n in zip(parts, none, strict=True)]
-        missing = sp.vstack(hidden, format="csr")
-    X, Y = (sp.vstack([getattr(p, name) for p in parts], format="csr") for name in "XY")
-    names: dict[str, Any] = {"label_names": first.label_names, "feature_names": first.feature_names}
-    return Dataset(X, Y, missing, **names)
+        return parts[0]
+    matrices = ((part.X, part.Y, part.hidden) for part in parts)
+    X, Y, hidden = (sp.vstack(column, format="csr") for column in zip(*matrices, strict=True))
+    missing = None if all(part.missing is None for part in parts) else hidden
+    return Dataset(X, Y, missing, parts[0].feature_names, parts[0].label_names)
 
 
 Pairs = Sequence[tuple[Any, Any]]
@@ -412,8 +379,15 @@ class FolderSource:
         return len(self.folder.blocks)
 
     def load(self, number: int, scratch: Path | None = None) -> Block:
-        """Read a block."""
-        return self.folder.load(number, self.loss, self.dtype, scratch)
+        """Return a block ready for passes."""
+        X, Y, missing = self.folder.matrices(number)
+        labels = Labels(Y.shape, Y)
+        if missing is not None:
+            rows, columns = (part.astype(np.int32) for part in missing.nonzero())
+            labels = Labels(Y.shape, Y, None, EntryList(rows, columns, np.zeros(rows.size), None))
+        tiles = (X.tiles, X.transposed, Y.tiles, Y.transposed)
+        files = tuple(part for tile in tiles for part in (tile.index, tile.data))
+        return Block(X, labels, self.loss, self.dtype, scratch, files, number, len(self))
 
     def sizes(self) -> list[int]:
         """Return the number of nonzeros of each block."""
@@ -464,7 +438,6 @@ class MemorySource:
 
 
 def _stored(X: Any) -> int:
-    """Return the number of stored entries."""
     return int(X.nnz if sp.issparse(X) else X.size)
 
 

@@ -65,8 +65,9 @@ class _CrossValidated(LowRankEstimator):
     """Choose the settings of a low-rank estimator by its score on what was held out."""
 
     _single: ClassVar[Any]  # the estimator of one setting
+    _targets: ClassVar[Any]  # how it takes y
     # Nothing here depends on a kernel, but rows and columns of kernels go together.
-    kernel: ClassVar[Any] = None  # type: ignore[misc]
+    kernel: ClassVar[Any] = None
 
     penalties: Sequence[float] | None = None
     _: KW_ONLY
@@ -110,9 +111,12 @@ class _CrossValidated(LowRankEstimator):
         ax.legend()
         return ax
 
-    def _search_and_fit(self, X: Any, y: Any, mask: Any, missing: Any, targets: Targets) -> None:
-        """Score the whole path on every part, then fit the best setting to everything."""
-        checked = self._checked(X, reset=True)
+    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
+        """Choose the settings and fit them to all rows; arguments as without cross-validation.
+
+        As rows are held out, they have no weights.
+        """
+        targets, checked = self._targets(y, mask, missing), self._checked(X, reset=True)
         same_count(checked.shape[0], targets.n_rows, labels="y")
         known = _with_classes(checked, y, targets)
         settings = self._settings(known[0], targets.labels)
@@ -127,6 +131,7 @@ class _CrossValidated(LowRankEstimator):
         for name, value in vars(self.best_estimator_).items():
             if name.endswith("_"):
                 setattr(self, name, value)
+        return self
 
     def _settings(self, X: Any, labels: Labels) -> list[_Setting]:
         """Return the path: ranks from the largest, penalties and iterations from the smallest."""
@@ -177,7 +182,6 @@ class _CrossValidated(LowRankEstimator):
     def _fit_part(
         self, part: _Part, setting: _Setting, before: LowRankEstimator | None, seed: Any
     ) -> LowRankEstimator:
-        """Fit a setting to one part."""
         options = replace(self.options or AlternatingOptions(), certify=False)
         if before is not None and before.W_.any():
             start = before.W_[:, : setting.rank], before.H_[:, : setting.rank]
@@ -197,12 +201,11 @@ class _CrossValidated(LowRankEstimator):
     def _score(self, model: LowRankEstimator, part: _Part) -> float:
         """Return the user's metric, or the default one, on what was held out."""
         if self.scoring is None:
-            return self._default_score(model, part)
+            return float(self._default_score(model, part))
         scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
         return float(scorer(model, part.X_held, part.y_held()))
 
     def _keep_table(self, settings: list[_Setting], scores: Array) -> None:
-        """Store the score of every setting, and which is chosen."""
         self.n_splits_ = scores.shape[1]
         means = scores.mean(axis=1)
         self.cv_results_ = {
@@ -242,10 +245,6 @@ class _CrossValidated(LowRankEstimator):
         model.set_params(**asdict(setting), options=options, verbose=False)
         return model.set_params(unit_rows=self.unit_rows_) if "unit_rows" in shared else model
 
-    def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
-        """Return the metric where the user gives none."""
-        raise NotImplementedError
-
     def _loss(self) -> str | Loss:
         return "squared"
 
@@ -262,7 +261,7 @@ class _CrossValidatedClassifier(_CrossValidated):
     loss: str | Loss = "squared"
 
 
-class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):
+class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):  # type: ignore[misc]
     """`LEMLClassifier` with penalty, rank and iterations chosen by cross-validation.
 
     Rows are held out; entries of Y instead where some are missing. The path over penalties is
@@ -314,14 +313,7 @@ class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):
     (2, 1.0)
     """
 
-    _single = LEMLClassifier
-
-    def fit(  # type: ignore[override]  # rows are held out: no weights
-        self, X: Any, y: Any, mask: Any = None, missing: Any = None
-    ) -> Self:
-        """Choose the settings and fit them to all rows; arguments as in `LEMLClassifier.fit`."""
-        self._search_and_fit(X, y, mask, missing, class_targets(y, mask, missing))
-        return self
+    _single, _targets = LEMLClassifier, staticmethod(class_targets)
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         Y, mask = part.held.complete, None
@@ -337,7 +329,7 @@ class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):
         return loss_threshold(self.loss)
 
 
-class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
+class LEMLRegressorCV(_CrossValidated, LEMLRegressor):  # type: ignore[misc]
     """`LEMLRegressor` with penalty, rank and iterations chosen by cross-validation.
 
     Paper: Section 5.
@@ -364,14 +356,7 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):
     (0.001, [[2.0, 4.0]])
     """
 
-    _single = LEMLRegressor
-
-    def fit(  # type: ignore[override]  # rows are held out: no weights
-        self, X: Any, y: Any, mask: Any = None, missing: Any = None
-    ) -> Self:
-        """Choose the settings and fit them to all rows; arguments as in `LEMLRegressor.fit`."""
-        self._search_and_fit(X, y, mask, missing, number_targets(y, mask, missing))
-        return self
+    _single, _targets = LEMLRegressor, staticmethod(number_targets)
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
         scores, held, total = model._block_scores(part.X_held), part.held, 0.0

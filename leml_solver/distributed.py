@@ -109,7 +109,6 @@ def predict_topk(
 
 
 def _best_labels(block: Block, model: FactorResult, k: int) -> Sums:
-    """Return the best labels of the rows of a block and their scores."""
     return block_topk(block.X, model, k)
 
 
@@ -158,10 +157,13 @@ class ClusterPasses:
 
     def total(self, work: Work, *arguments: Any) -> Sums:
         """Return the sum over all blocks of work(block, *arguments)."""
-        total: Sums = self._insist(
-            lambda: self._result(self._tree(self._leaves(work, arguments))), arguments
-        )
-        return tuple(_aligned(array) for array in total)
+
+        def run() -> Sums:
+            leaves = [self._leaf(number, work, arguments) for number in range(len(self.blocks))]
+            total: Sums = self._result(self._tree(leaves))
+            return total
+
+        return tuple(_aligned(array) for array in self._insist(run, arguments))
 
     def each(self, work: Work, *arguments: Any) -> Iterator[Any]:
         """Yield work(block, *arguments) of one block after the other."""
@@ -247,16 +249,11 @@ class ClusterPasses:
             raise TimeoutError(f"worker {home} is gone") from gone
 
     def _submit(self, function: Any, *arguments: Any, home: str | None = None) -> Any:
-        """Submit a task, at home if possible."""
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
         key = f"{function.__name__.strip('_')}-{self._name}-{next(self._tokens)}"
         return self.client.submit(function, *arguments, key=key, pure=False, **where)
 
-    def _leaves(self, work: Work, arguments: tuple[Any, ...]) -> list[Any]:
-        return [self._leaf(number, work, arguments) for number in range(len(self.blocks))]
-
     def _leaf(self, number: int, work: Work, arguments: tuple[Any, ...]) -> Any:
-        """Submit the share of a block."""
         tokens = [a.token if isinstance(a, Sent) else None for a in arguments]
         values = [self._there(a) if isinstance(a, Sent) else a for a in arguments]
         home = self.homes[number]
@@ -289,7 +286,6 @@ def _check_versions(versions: dict[str, str | Exception]) -> None:
 
 
 def _load(source: FolderSource | MemorySource, number: int) -> Block:
-    """Load a block."""
     return source.load(number)
 
 
@@ -311,7 +307,6 @@ def _aligned(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _added(left: Sums, right: Sums) -> Sums:
-    """Return the sums of two shares."""
     return tuple(np.asarray(a + b) for a, b in zip(left, right, strict=True))
 
 

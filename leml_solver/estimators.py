@@ -46,17 +46,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     Paper: Equation (5).
     """
 
-    # Parameters that the subclasses' constructors set.
-    rank: int | str
-    penalty: float | str
-    fit_intercept: bool
-    max_iter: int
-    tol: float
-    kernel: Any
-    certify: bool | str | None
-    options: AlternatingOptions | None
-    random_state: Any
-    verbose: bool
+    # Of the parameters, which subclasses declare, those that some do without.
     unit_rows: bool | str = False
     warm_start: bool = False
     # What `fit` sets.
@@ -116,24 +106,12 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
             self, real_input(X, "X"), accept_sparse="csr", dtype=dtype, reset=reset
         )
 
-    def _fit_targets(
-        self,
-        X: Any,
-        targets: Targets,
-        loss: str | Loss,
-        weights: Array | None = None,
-        entries: EntryWeights | None = None,
-    ) -> None:
-        """Fit the factors to checked data and keep them."""
+    def _fit_targets(self, X: Any, targets: Targets, loss: str | Loss) -> None:
         self._check_targets(X, targets)
-        if weights is not None:
-            targets, weights = _of_positive_weight(targets, weights)
         fit = self._fit_rows if self.kernel is None else self._fit_kernel
         fit(
             X,
-            targets,
-            weights=weights,
-            entries=entries,
+            _of_positive_weight(targets),
             loss=loss,
             random_state=solver_seed(self.random_state),
             options=self._solver_options(),
@@ -150,33 +128,14 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
                 stacklevel=4,
             )
 
-    def _fit_rows(
-        self,
-        X: Any,
-        targets: Targets,
-        *,
-        weights: Array | None = None,
-        entries: EntryWeights | None = None,
-        **arguments: Any,
-    ) -> None:
+    def _fit_rows(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit to the rows that have labels; `arguments` are those of `fit_factors`."""
         used = X if targets.rows is None else X[targets.rows]
-        chosen = self._chosen(
-            lambda rows: used[rows], X.shape[1], targets.labels, weights, arguments
-        )
+        chosen = self._chosen(lambda rows: used[rows], X.shape[1], targets, arguments["loss"])
         used = normalize(used) if self.unit_rows_ else used
-        made = fit_weighted_factors(used, targets, weights, entries, **chosen, **arguments)
-        self._keep(made, targets)
+        self._keep(fit_weighted_factors(used, targets, **chosen, **arguments), targets)
 
-    def _fit_kernel(
-        self,
-        X: Any,
-        targets: Targets,
-        *,
-        weights: Array | None = None,
-        entries: EntryWeights | None = None,
-        **arguments: Any,
-    ) -> None:
+    def _fit_kernel(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit functions of the kernel with the training rows, of which those with labels count."""
         given = isinstance(self.kernel, str)
         used = slice(None) if targets.rows is None else targets.rows
@@ -186,15 +145,14 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
                 points[rows][:, rows] if given else self.kernel(points[rows], points[rows])
             ),
             X.shape[0],
-            targets.labels,
-            weights,
-            arguments,
+            targets,
+            arguments["loss"],
         )
         made = fit_kernel_factors(
             points,
             targets.labels,
             kernel=self.kernel,
-            fit=lambda Phi, _, **rest: fit_weighted_factors(Phi, targets, weights, entries, **rest),
+            fit=lambda Phi, _, **rest: fit_weighted_factors(Phi, targets, **rest),
             **chosen,
             **arguments,
         )
@@ -204,14 +162,10 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         self.X_fit_ = None if given else X
 
     def _chosen(
-        self,
-        features: Callable[[Any], Any],
-        width: int,
-        labels: Labels,
-        weights: Array | None,
-        arguments: dict[str, Any],
+        self, features: Callable[[Any], Any], width: int, targets: Targets, loss: str | Loss
     ) -> dict[str, Any]:
         """Return rank and penalty, and keep the scale of rows: as given, or as the data say."""
+        labels = targets.labels
         rank = default_rank(width, labels) if is_auto(self.rank, "rank") else self.rank
         penalty, unit = self.penalty, self.unit_rows
         both = is_auto(unit, "unit_rows")
@@ -221,9 +175,9 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
             penalty, unit = default_penalty(
                 features,
                 labels,
-                arguments["loss"],
+                loss,
                 intercept=bool(self.fit_intercept),
-                weights=weights,
+                weights=targets.weights,
                 kernel=self.kernel is not None,
                 unit_rows=(False, True) if both and self.kernel is None else (bool(unit),),
             )
@@ -252,7 +206,6 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         )
 
     def _keep(self, result: FactorResult, targets: Targets) -> None:
-        """Store what was fitted."""
         self.W_, self.H_ = result.W, result.H
         zeros = np.zeros(result.H.shape[0])
         self.intercept_ = zeros if result.intercept is None else result.intercept
@@ -283,21 +236,18 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         return BlockScores(block, (X.shape[0], self.H_.shape[0]))
 
 
-def _of_positive_weight(targets: Targets, weights: Array) -> tuple[Targets, Array]:
-    """Return targets and weights without the rows of weight zero."""
-    weights = weights if targets.rows is None else weights[targets.rows]
+def _of_positive_weight(targets: Targets) -> Targets:
+    """Return targets without the rows of weight zero, and the weights of the others."""
+    if targets.weights is None:
+        return targets
+    weights = targets.weights if targets.rows is None else targets.weights[targets.rows]
     kept = np.flatnonzero(weights)
     if kept.size == weights.size:
-        return targets, weights
+        return replace(targets, weights=weights)
     if not kept.size:
         raise ValueError("`sample_weight` must be positive for a row with a label, got zeros.")
     rows = kept if targets.rows is None else targets.rows[kept]
-    return replace(targets, labels=targets.labels.take(kept), rows=rows), weights[kept]
-
-
-def _none_missing(data: Any) -> Any:
-    """Return the missing labels of a data set as a sparse matrix."""
-    return sparse.csr_array(data.Y.shape, dtype=bool) if data.missing is None else data.missing
+    return replace(targets, labels=targets.labels.take(kept), rows=rows, weights=weights[kept])
 
 
 def is_auto(value: Any, name: str) -> bool:
@@ -465,16 +415,16 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         """
         checked = self._checked(X, reset=True)
         targets = class_targets(y, mask, missing)
-        weights = point_weights(sample_weight, self.class_weight, targets)
         entries = None
         if targets.kind == "multilabel":
             entries = EntryWeights(self.class_weight, self.propensities, self.propensity_loss)
-        self._fit_targets(checked, targets, self.loss, weights, entries)
+        weights = point_weights(sample_weight, self.class_weight, targets)
+        targets = replace(targets, weights=weights, entries=entries)
+        self._fit_targets(checked, targets, self.loss)
         self.threshold_ = self._chosen_threshold(checked, targets)
         return self
 
     def _chosen_threshold(self, X: Any, targets: Targets) -> float:
-        """Return the threshold asked for."""
         if self.threshold is None:
             return loss_threshold(self.loss)
         if not isinstance(self.threshold, str):
@@ -512,9 +462,9 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         if isinstance(blocks, str | os.PathLike):
             blocks = BlockFolder.open(blocks)
         some, rows = sampled(blocks), blocks
-        labels = Labels.with_missing(some.Y, _none_missing(some))
-        alone = clone(self).set_params(unit_rows=False)
-        chosen = alone._chosen(lambda i: some.X[i], some.X.shape[1], labels, None, vars(self))
+        labels = Labels.with_missing(some.Y, some.hidden)
+        alone, targets = clone(self).set_params(unit_rows=False), Targets(labels, 0, "multilabel")
+        chosen = alone._chosen(lambda i: some.X[i], some.X.shape[1], targets, self.loss)
         self.unit_rows_, self.penalty_ = False, alone.penalty_
         arguments: dict[str, Any] = {
             "loss": self.loss,
@@ -522,7 +472,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
             "options": self._solver_options(),
         }
         if not isinstance(rows, BlockFolder):
-            rows = [(d.X, Labels.with_missing(d.Y, _none_missing(d))) for d in rows]
+            rows = [(data.X, Labels.with_missing(data.Y, data.hidden)) for data in rows]
         if client is None:
             made = fit_blocks(rows, **chosen, **arguments)
         else:
@@ -532,8 +482,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         self.n_features_in_ = some.X.shape[1]
         self.unobserved_labels_ = np.flatnonzero(known_counts(blocks) == 0)
         values = np.array([0, 1], dtype=np.int32)
-        self._keep(made, Targets(labels, 0, "multilabel", values, sparse=True))
-        self.threshold_ = self._chosen_threshold(None, Targets(labels, 0, "multilabel"))
+        self._keep(made, replace(targets, known_values=values, sparse=True))
+        self.threshold_ = self._chosen_threshold(None, targets)
         return self
 
 
@@ -600,8 +550,8 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         """
         checked = self._checked(X, reset=True)
         targets = number_targets(y, mask, missing)
-        weights = point_weights(sample_weight, None, targets)
-        self._fit_targets(checked, targets, "squared", weights)
+        targets = replace(targets, weights=point_weights(sample_weight, None, targets))
+        self._fit_targets(checked, targets, "squared")
         self.threshold_ = 0.0
         return self
 

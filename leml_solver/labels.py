@@ -164,7 +164,6 @@ class Labels:
         return made
 
     def _missing_mask(self) -> Any:
-        """Return the missing entries as a sparse boolean matrix."""
         if self.missing is None:
             return sp.csr_matrix(self.shape, dtype=bool)
         ones = np.ones(self.missing.values.size, dtype=bool)
@@ -331,13 +330,11 @@ def as_labels(Y: Any) -> Labels:
 
 
 def _check_size(shape: tuple[int, int]) -> None:
-    """Refuse a label matrix without rows or columns."""
     if min(shape) < 1:
         raise ValueError(f"`Y` must have rows and columns, got shape {shape}.")
 
 
 def _weights(value: Any, size: int) -> Values:
-    """Return one weight per value, not negative and not all zero."""
     array = finite_array(value, "weights", 1)
     if array.shape != (size,):
         raise ValueError(f"`weights` must have one weight per value, ({size},), got {array.shape}.")

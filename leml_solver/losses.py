@@ -125,10 +125,19 @@ def _encode_signs(values: Array, name: str) -> Array:
     return np.where(values > 0, 1.0, -1.0)
 
 
-def _unit_scales(u: Array) -> tuple[float, float]:
-    """Interval of t >= 0 with |t u| <= 1."""
-    largest = float(np.abs(u).max())
-    return 0.0, (np.inf if largest == 0 else 1 / largest)
+class _UnitSlopes(Loss):
+    """A loss whose derivative is at most 1 in size, and so are dual variables."""
+
+    __slots__ = ()
+
+    def clip_dual(self, y: Array, u: Array) -> Array:
+        """Return u moved into [-1, 1], for a binary loss -y u into [0, 1]."""
+        return -y * np.clip(-y * u, 0.0, 1.0) if self.binary else np.clip(u, -1.0, 1.0)
+
+    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
+        """Return the t with t |u| <= 1."""
+        largest = float(np.abs(u).max())
+        return 0.0, (np.inf if largest == 0 else 1 / largest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +245,7 @@ class Squared(Loss):
 
 
 @dataclass(frozen=True, slots=True)
-class Logistic(Loss):
+class Logistic(_UnitSlopes):
     """log(1 + exp(-y f)), labels -1 and +1.
 
     Paper: Table 1.
@@ -273,14 +282,6 @@ class Logistic(Loss):
         q = np.clip(p, 0.0, 1.0)
         # log1p keeps the digits of a small q, without which the dual bound could exceed the minimum
         return np.where(inside, xlogy(q, q) + xlog1py(1 - q, -q), np.inf)
-
-    def clip_dual(self, y: Array, u: Array) -> Array:
-        """Return u with -y u moved into [0, 1]."""
-        return -y * np.clip(-y * u, 0.0, 1.0)
-
-    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
-        """Return the t with t |u| <= 1."""
-        return _unit_scales(u)
 
     def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
         """Return 1 / (1 + exp(-|f|))."""
@@ -350,7 +351,7 @@ class SquaredHinge(Loss):
 
 
 @dataclass(frozen=True, slots=True)
-class Absolute(Loss):
+class Absolute(_UnitSlopes):
     """|y - f|.
 
     Examples
@@ -383,14 +384,6 @@ class Absolute(Loss):
         """Return u y for |u| <= 1."""
         return np.where(np.abs(u) <= 1, u * y, np.inf)
 
-    def clip_dual(self, y: Array, u: Array) -> Array:  # noqa: ARG002
-        """Return u moved into [-1, 1]."""
-        return np.clip(u, -1.0, 1.0)
-
-    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
-        """Return the t with t |u| <= 1."""
-        return _unit_scales(u)
-
     def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
         """Return one."""
         return 1.0
@@ -405,7 +398,7 @@ class Absolute(Loss):
 
 
 @dataclass(frozen=True, slots=True)
-class Hinge(Loss):
+class Hinge(_UnitSlopes):
     """max(0, 1 - y f), labels -1 and +1.
 
     Examples
@@ -436,14 +429,6 @@ class Hinge(Loss):
         """Return u y for -y u in [0, 1]."""
         p = -y * u
         return np.where((p >= 0) & (p <= 1), -p, np.inf)
-
-    def clip_dual(self, y: Array, u: Array) -> Array:
-        """Return u with -y u moved into [0, 1]."""
-        return -y * np.clip(-y * u, 0.0, 1.0)
-
-    def dual_scales(self, y: Array, u: Array) -> tuple[float, float]:  # noqa: ARG002
-        """Return the t with t |u| <= 1."""
-        return _unit_scales(u)
 
     def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
         """Return one."""

@@ -177,10 +177,15 @@ def evaluate_scores(
     (0.5, 0.2, 0.75, 0.8)
     """
     blocks = _Blocks.of(Y, scores, ks, threshold, mask)
-    tally = _Tally(blocks.scores.shape[1], blocks.depth, propensities)
+    weights = None
+    if propensities is not None:
+        weights = 1 / checked_propensities(propensities, blocks.scores.shape[1])
+    discounts = 1 / np.log2(np.arange(2, blocks.depth + 2))
+    sums: dict[str, Any] = {}
     for part in blocks:
-        tally.add(part)
-    return tally.metrics(blocks.ks)
+        for name, value in _block_sums(part, discounts, weights).items():
+            sums[name] = sums.get(name, 0) + value
+    return _averages(sums, blocks.ks)
 
 
 def evaluate_rows(
@@ -329,23 +334,12 @@ def average_auc(Y: Any, scores: Array | Scores, *, mask: Any = None) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Blocks:
-    """Scores and labels that belong together, and how they are compared.
-
-    Attributes
-    ----------
-    scores : Scores
-    labels : TrueLabels
-        Of the same shape.
-    ks : tuple of int
-        The K of top-K accuracy.
-    threshold : float
-        Scores above it predict a positive label.
-    """
+    """Scores and labels that belong together, and how they are compared."""
 
     scores: Scores
-    labels: TrueLabels
-    ks: tuple[int, ...]
-    threshold: float
+    labels: TrueLabels  # of the same shape
+    ks: tuple[int, ...]  # the K of top-K accuracy
+    threshold: float  # scores above it predict a positive label
 
     @classmethod
     def of(
@@ -388,25 +382,14 @@ class _Blocks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """What is measured of a block of rows.
+    """What is measured of a block of rows."""
 
-    Attributes
-    ----------
-    labels : (rows, L) int8 array
-        1 for positive, 0 for negative, -1 for missing.
-    predicted : (rows, L) boolean array
-    best : (rows, depth) int array
-        The best-scored observed labels, -1 where there are no more of them.
-    auc : (rows,) array
-    counts : (rows, 3) int array
-        Observed, wrong and positive entries.
-    """
-
-    labels: NDArray[np.int8]
-    predicted: Array
+    labels: NDArray[np.int8]  # (rows, L): 1 for positive, 0 for negative, -1 for missing
+    predicted: Array  # (rows, L)
+    # (rows, depth): the best-scored observed labels, -1 where there are no more of them.
     best: Array
-    auc: Array
-    counts: Array
+    auc: Array  # (rows,)
+    counts: Array  # (rows, 3): observed, wrong and positive entries
 
     @property
     def hits(self) -> Array:
@@ -421,15 +404,8 @@ class _Part:
         ranked = np.minimum(ranks, self.counts[:, :1])
         return np.asarray(self.hits.cumsum(axis=1) / np.maximum(1, ranked))
 
-    def ideal_gains(self, weights: Array) -> Array:
-        """Return the largest weights of a row's positives, from the largest; 0 beyond them."""
-        gains = np.zeros(self.best.shape)
-        _largest_weights(self.labels, weights, gains)
-        return gains
-
 
 def _depths(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
-    """Return the K as whole numbers within the number of labels."""
     depths = tuple(positive_integer(k, "k") for k in ks)
     if depths and max(depths) > n_labels:
         raise ValueError(
@@ -438,85 +414,63 @@ def _depths(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
     return depths
 
 
-class _Tally:
-    """Sums over the blocks seen so far."""
+def _block_sums(part: _Part, discounts: Array, weights: Array | None) -> dict[str, Any]:
+    """Return what the metrics are made of, summed over the rows of a block."""
+    seen, ranked, some = part.counts[:, 0] > 0, ~np.isnan(part.auc), part.counts[:, 2] > 0
+    hits, positives = part.hits[some], part.counts[some, 2:]
+    ideal = np.arange(discounts.size) < positives
+    gained, best = ((found * discounts).cumsum(axis=1) for found in (hits, ideal))
+    positive = part.labels == 1
+    sums = {
+        "rows": seen.sum(),
+        "positive_rows": some.sum(),
+        "auc_rows": ranked.sum(),
+        "observed": part.counts[:, 0].sum(),
+        "errors": part.counts[:, 1].sum(),
+        "precision": part.precision[seen].sum(axis=0),
+        "recall": (hits.cumsum(axis=1) / positives).sum(axis=0),
+        "ndcg": (gained / best).sum(axis=0),
+        "auc": part.auc[ranked].sum(),
+        "hits": (positive & part.predicted).sum(axis=0),
+        "positives": positive.sum(axis=0),
+        "predicted": (part.predicted & (part.labels >= 0)).sum(axis=0),
+    }
+    if weights is not None:  # gains of the ranking and of a perfect one
+        perfect = np.zeros(part.best.shape)
+        _largest_weights(part.labels, weights, perfect)
+        gains, most = (part.hits * weights[part.best]).sum(axis=0), perfect.sum(axis=0)
+        sums |= {"gains": gains.cumsum(), "ideal_gains": most.cumsum()}
+        sums |= {"dcg": (gains * discounts).cumsum(), "ideal_dcg": (most * discounts).cumsum()}
+    return sums
 
-    def __init__(self, n_labels: int, depth: int, propensities: Array | None) -> None:
-        self.discounts = 1 / np.log2(np.arange(2, depth + 2))
-        self.precision, self.recall, self.ndcg = np.zeros((3, depth))
-        self.weights = (
-            None if propensities is None else 1 / checked_propensities(propensities, n_labels)
-        )
-        # Weighted gains of the ranking and of a perfect one: sums at 1, 2, ... and discounted sums.
-        self.gains, self.ideal_gains, self.dcg, self.ideal_dcg = np.zeros((4, depth))
-        self.auc = 0.0
-        self.rows = self.positive_rows = self.auc_rows = self.observed = self.errors = 0
-        self.hits, self.predicted, self.positives = np.zeros((3, n_labels), dtype=np.int64)
 
-    def add(self, part: _Part) -> None:
-        """Add the rows of one block."""
-        seen, ranked = part.counts[:, 0] > 0, ~np.isnan(part.auc)
-        self.precision += part.precision[seen].sum(axis=0)
-        self.auc += float(part.auc[ranked].sum())
-        self.rows += int(seen.sum())
-        self.auc_rows += int(ranked.sum())
-        self.observed += int(part.counts[:, 0].sum())
-        self.errors += int(part.counts[:, 1].sum())
-        self._add_positive_rows(part)
-        self._add_labels(part)
-        if self.weights is not None:
-            self._add_weighted(part, self.weights)
+def _averages(sums: dict[str, Any], ks: Sequence[int]) -> MultiLabelMetrics:
+    if not sums.get("observed"):
+        raise ValueError("`Y` has no observed entry: there is nothing to score.")
 
-    def _add_positive_rows(self, part: _Part) -> None:
-        """Add recall and nDCG of the rows that have a positive."""
-        some = part.counts[:, 2] > 0
-        positives, hits = part.counts[some, 2:], part.hits[some]
-        self.positive_rows += int(some.sum())
-        self.recall += (hits.cumsum(axis=1) / positives).sum(axis=0)
-        ideal = np.arange(self.discounts.size) < positives
-        gains, best = ((found * self.discounts).cumsum(axis=1) for found in (hits, ideal))
-        self.ndcg += (gains / best).sum(axis=0)
+    def at_k(total: str, count: str) -> dict[int, float]:
+        if total not in sums:
+            return {}
+        counts = np.broadcast_to(sums[count], sums[total].shape)
+        return {k: _ratio(sums[total][k - 1], counts[k - 1]) for k in ks}
 
-    def _add_labels(self, part: _Part) -> None:
-        """Add what F1 is made of, label by label."""
-        positive = part.labels == 1
-        self.hits += (positive & part.predicted).sum(axis=0)
-        self.positives += positive.sum(axis=0)
-        self.predicted += (part.predicted & (part.labels >= 0)).sum(axis=0)
-
-    def _add_weighted(self, part: _Part, weights: Array) -> None:
-        """Add the weighted gains of the ranking and of a perfect one."""
-        gains = part.hits * weights[part.best]
-        ideal = part.ideal_gains(weights)
-        self.gains += gains.sum(axis=0).cumsum()
-        self.ideal_gains += ideal.sum(axis=0).cumsum()
-        self.dcg += (gains.sum(axis=0) * self.discounts).cumsum()
-        self.ideal_dcg += (ideal.sum(axis=0) * self.discounts).cumsum()
-
-    def metrics(self, ks: Sequence[int]) -> MultiLabelMetrics:
-        """Return the averages."""
-        if not self.observed:
-            raise ValueError("`Y` has no observed entry: there is nothing to score.")
-        marked = self.positives + self.predicted
-        f1 = np.divide(2 * self.hits, marked, out=np.zeros(marked.size), where=marked > 0)
-        weighted = () if self.weights is None else ks
-        return MultiLabelMetrics(
-            top_k={k: float(self.precision[k - 1]) / self.rows for k in ks},
-            recall={k: _ratio(self.recall[k - 1], self.positive_rows) for k in ks},
-            ndcg={k: _ratio(self.ndcg[k - 1], self.positive_rows) for k in ks},
-            hamming=self.errors / self.observed,
-            auc=_ratio(self.auc, self.auc_rows),
-            micro_f1=_ratio(2 * self.hits.sum(), marked.sum()),
-            macro_f1=float(f1.mean()),
-            scored_precision={
-                k: _ratio(self.gains[k - 1], self.ideal_gains[k - 1]) for k in weighted
-            },
-            scored_ndcg={k: _ratio(self.dcg[k - 1], self.ideal_dcg[k - 1]) for k in weighted},
-            n_rows=self.rows,
-            n_positive_rows=self.positive_rows,
-            n_auc_rows=self.auc_rows,
-            n_observed=self.observed,
-        )
+    marked = sums["positives"] + sums["predicted"]
+    f1 = np.divide(2 * sums["hits"], marked, out=np.zeros(marked.size), where=marked > 0)
+    return MultiLabelMetrics(
+        top_k=at_k("precision", "rows"),
+        recall=at_k("recall", "positive_rows"),
+        ndcg=at_k("ndcg", "positive_rows"),
+        hamming=_ratio(sums["errors"], sums["observed"]),
+        auc=_ratio(sums["auc"], sums["auc_rows"]),
+        micro_f1=_ratio(2 * sums["hits"].sum(), marked.sum()),
+        macro_f1=float(f1.mean()),
+        scored_precision=at_k("gains", "ideal_gains"),
+        scored_ndcg=at_k("dcg", "ideal_dcg"),
+        n_rows=int(sums["rows"]),
+        n_positive_rows=int(sums["positive_rows"]),
+        n_auc_rows=int(sums["auc_rows"]),
+        n_observed=int(sums["observed"]),
+    )
 
 
 def _ratio(total: float, count: float) -> float:

@@ -203,7 +203,6 @@ def evaluate_estimator(
 
 
 def _dense(Y: Any) -> Array:
-    """Return Y as a float matrix with NaN for missing."""
     if sparse.issparse(Y):
         raise ValueError(
             "`Y` must be dense: held-out entries are marked with NaN. Write Y.toarray(), or split "
@@ -216,7 +215,6 @@ def _dense(Y: Any) -> Array:
 
 
 def _chosen(observed: Any, keep: Array) -> Any:
-    """Return the mask of some of the observed entries."""
     rows, columns = (axis[keep] for axis in observed.coords)
     return sparse.csr_array((np.ones(rows.size, dtype=bool), (rows, columns)), observed.shape)
 

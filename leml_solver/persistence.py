@@ -113,7 +113,6 @@ def save_model(model: Model | Pipeline, path: str | os.PathLike[str]) -> None:
 
 
 def _described(model: Model) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays of a fitted estimator."""
     name = type(model).__name__
     if _ESTIMATORS.get(name) is not type(model):
         raise ValueError(f"`model` must be one of {', '.join(_ESTIMATORS)}, got {name}.")
@@ -122,6 +121,7 @@ def _described(model: Model) -> tuple[dict[str, Any], Arrays]:
     arrays = {key: _plain(getattr(model, key), key) for key in _ARRAYS}
     given = {key: getattr(model, key, None) for key in _OPTIONAL}
     arrays |= {key: _plain(value, key) for key, value in given.items() if value is not None}
+    proved = {} if model.certificate_ is None else dataclasses.asdict(model.certificate_)
     header = {
         "format": _FORMAT,
         "version": FORMAT_VERSION,
@@ -129,7 +129,7 @@ def _described(model: Model) -> tuple[dict[str, Any], Arrays]:
         "parameters": _parameters(model),
         "facts": {key: _scalar(getattr(model, key)) for key in (*_FACTS, *_NEWER)},
         "status": model.status_.name,
-        "certificate": _certificate(model.certificate_),
+        "certificate": {key: _scalar(value) for key, value in proved.items()} or None,
     }
     return header, arrays
 
@@ -210,12 +210,10 @@ def _plain(value: Any, name: str) -> NDArray[Any]:
 
 
 def _scalar(value: Any) -> Any:
-    """Return numpy scalars as plain Python numbers."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _parameters(model: Model) -> dict[str, Any]:
-    """Return the constructor's arguments as JSON values."""
     parameters = {key: _scalar(value) for key, value in model.get_params(deep=False).items()}
     loss = parameters.get("loss", "squared")
     parameters["loss"] = name = loss if isinstance(loss, str) else loss.name
@@ -245,13 +243,6 @@ def _options(options: AlternatingOptions) -> dict[str, Any]:
     }
 
 
-def _certificate(certificate: FactorCertificate | None) -> dict[str, Any] | None:
-    """Return a certificate as JSON values."""
-    if certificate is None:
-        return None
-    return {key: _scalar(value) for key, value in dataclasses.asdict(certificate).items()}
-
-
 def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
     """Return the SHA-256 of the header without its own and of all arrays in order of name."""
     rest = {key: value for key, value in header.items() if key != "sha256"}
@@ -264,7 +255,6 @@ def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
 
 
 def _header(text: NDArray[Any] | None, path: Any) -> dict[str, Any]:
-    """Return the JSON part, if it is of this format and version."""
     if text is None or text.dtype != np.uint8 or text.ndim != 1:
         raise ModelFileError(
             f"{path}: expected a model written by save_model, got another npz file."
@@ -284,7 +274,6 @@ def _header(text: NDArray[Any] | None, path: Any) -> dict[str, Any]:
 
 
 def _restored(header: dict[str, Any], arrays: Arrays) -> Model:
-    """Return the estimator of a header and its arrays."""
     parameters = dict(header["parameters"])
     if parameters["options"] is not None:
         parameters["options"] = AlternatingOptions(**parameters["options"])
@@ -323,7 +312,6 @@ def _check_surplus(header: dict[str, Any], arrays: Arrays, steps: list[Any]) -> 
 
 
 def _step(number: int, step: dict[str, Any], arrays: Arrays) -> tuple[str, Any]:
-    """Return the name and the transformer of a step in a pipeline."""
     kind, learnt = _TRANSFORMERS[step["kind"]]
     parameters = dict(step["parameters"])
     if "feature_range" in parameters:

@@ -188,11 +188,11 @@ class Problem:
         """Labels as an (n, L) matrix; only when every entry is observed once."""
         return self.values.reshape(self.n_labels, -1).T
 
-    def check_shape(self, Z: Any) -> Array:
+    def check_shape(self, Z: Any, name: str = "Z") -> Array:
         """Return Z as an array; it must be finite and of shape (d, L)."""
-        array = finite_array(Z, "Z", 2)
+        array = finite_array(Z, name, 2)
         if array.shape != self.shape:
-            raise ValueError(f"`Z` must have shape {self.shape}, got {array.shape}.")
+            raise ValueError(f"`{name}` must have shape {self.shape}, got {array.shape}.")
         return array
 
     def predictions(self, Z: Array) -> Array:
@@ -241,7 +241,6 @@ class Problem:
 
 
 def _sorted_by_label(labels: Labels) -> EntryList:
-    """Return all known entries sorted by label, then by point."""
     n, L = labels.shape
     if labels.known is None:
         Y = labels.complete.toarray() if sp.issparse(labels.complete) else labels.complete

@@ -105,4 +105,4 @@ class SolverResult:
     certificate: Certificate
     trace: tuple[float, ...]
     iterations: int
-    seconds: float
+    seconds: float = 0.0

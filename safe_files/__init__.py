@@ -121,7 +121,6 @@ def _link_target(path: str | os.PathLike[str]) -> Path:
 
 
 def _check_regular(mode: int, path: str | os.PathLike[str]) -> None:
-    """Raise OSError unless the mode is that of a regular file."""
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(mode):

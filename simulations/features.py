@@ -178,7 +178,6 @@ class FeatureLaw(ABC):
 
 
 def _check_counts(counts: Counts) -> Counts:
-    """Return `counts` as a vector of non-negative whole numbers."""
     array = np.asarray(counts)
     if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(

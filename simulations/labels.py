@@ -93,31 +93,27 @@ class LabelModel(ABC):
     def draw(self, X: Array, rows: Counts, columns: Counts, rng: np.random.Generator) -> Array:
         """Draw the labels at distinct entries, given the features of all points."""
 
-    def outcomes(self, X: Array) -> list[Outcome] | None:
+    def outcomes(self, X: Array) -> list[Outcome] | None:  # noqa: ARG002
         """Return the values of the labels, which do not depend on X, with their probabilities.
 
         None for labels that are not discrete, or whose probabilities are not known.
         """
-        del X
         return None
 
-    def cross_moments(self, features: FeatureLaw) -> Array | None:
+    def cross_moments(self, features: FeatureLaw) -> Array | None:  # noqa: ARG002
         """Return E[y^l x], label by label, shape (d, L); None when there is no closed form."""
-        del features
         return None
 
-    def square_moments(self, features: FeatureLaw) -> Array | None:
+    def square_moments(self, features: FeatureLaw) -> Array | None:  # noqa: ARG002
         """Return E (y^l)^2, shape (L,); None when there is no closed form."""
-        del features
         return None
 
-    def sum_sampler(self, features: FeatureLaw) -> SumSampler | None:
+    def sum_sampler(self, features: FeatureLaw) -> SumSampler | None:  # noqa: ARG002
         """Return a function that draws sum_i y_i x_i e_l^T at a cost independent of n.
 
         Each point shows one label.  The function takes the number of points that show each label
         and a generator.  None if there is no such function.
         """
-        del features
         return None
 
     def check_features(self, features: FeatureLaw) -> None:
@@ -140,9 +136,8 @@ class _Signs(LabelModel):
     def __post_init__(self) -> None:
         positive_integer(self.n_labels, "n_labels")
 
-    def square_moments(self, features: FeatureLaw) -> Array:
+    def square_moments(self, features: FeatureLaw) -> Array:  # noqa: ARG002
         """Return ones."""
-        del features
         return np.ones(self.n_labels)
 
 

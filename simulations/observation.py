@@ -142,11 +142,6 @@ def _merge(rows: Counts, columns: Counts, n_labels: int) -> Entries:
     return Entries(cells // n_labels, cells % n_labels, weights.astype(np.float64))
 
 
-def _slot_counts(n: int, probabilities: Array, rng: np.random.Generator) -> Counts:
-    """Draw multinomial label counts; `n` may be as large as 2^62."""
-    return generator(rng).multinomial(positive_integer(n, "n"), probabilities)
-
-
 @dataclass(frozen=True, slots=True)
 class UniformLabels:
     """`labels_per_point` labels per point, drawn uniformly, with or without replacement.
@@ -168,6 +163,8 @@ class UniformLabels:
     labels_per_point: int = 1
     replace: bool = False
 
+    fixed = True
+
     def __post_init__(self) -> None:
         positive_integer(self.n_labels, "n_labels")
         positive_integer(self.labels_per_point, "labels_per_point")
@@ -177,11 +174,6 @@ class UniformLabels:
                 f"`labels_per_point` must not exceed the {self.n_labels} labels without "
                 f"replacement, got {self.labels_per_point}; set replace=True or ask for fewer."
             )
-
-    @property
-    def fixed(self) -> bool:
-        """Whether every point shows exactly `labels_per_point` labels: yes."""
-        return True
 
     @property
     def label_numbers(self) -> LabelNumbers:
@@ -207,7 +199,7 @@ class UniformLabels:
 
     def counts(self, n: int, rng: np.random.Generator) -> Counts:
         """Draw how often each label occurs when every point shows one slot."""
-        return _slot_counts(n, self.probabilities, rng)
+        return generator(rng).multinomial(positive_integer(n, "n"), self.probabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +222,8 @@ class WeightedLabels:
     law: tuple[float, ...]
     labels_per_point: int = 1
 
+    fixed = True
+
     def __post_init__(self) -> None:
         checked = distribution(self.law, "law")
         object.__setattr__(self, "law", tuple(checked.tolist()))
@@ -239,11 +233,6 @@ class WeightedLabels:
     def n_labels(self) -> int:
         """Number of labels L."""
         return len(self.law)
-
-    @property
-    def fixed(self) -> bool:
-        """Whether every point shows exactly `labels_per_point` labels: yes."""
-        return True
 
     @property
     def label_numbers(self) -> LabelNumbers:
@@ -264,7 +253,7 @@ class WeightedLabels:
 
     def counts(self, n: int, rng: np.random.Generator) -> Counts:
         """Draw how often each label occurs when every point shows one slot."""
-        return _slot_counts(n, self.probabilities, rng)
+        return generator(rng).multinomial(positive_integer(n, "n"), self.probabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +310,7 @@ class BernoulliEntries:
 
     def counts(self, n: int, rng: np.random.Generator) -> Counts:
         """Draw how often each label occurs when every point shows one slot."""
-        return _slot_counts(n, self.probabilities, rng)
+        return generator(rng).multinomial(positive_integer(n, "n"), self.probabilities)
 
 
 def zipf(n_labels: int, exponent: float) -> tuple[float, ...]:

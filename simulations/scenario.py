@@ -96,15 +96,8 @@ class Scenario:
         X = self.features.sample(positive_integer(n, "n"), generator(rng))
         rows, columns, weights = self.observation.draw(n, rng)
         values = self.labels.draw(X, rows, columns, rng)
-        return Sample(
-            X,
-            rows,
-            columns,
-            values,
-            weights,
-            self.labels.n_labels,
-            float(self.observation.labels_per_point),
-        )
+        n_labels, per_point = self.labels.n_labels, float(self.observation.labels_per_point)
+        return Sample(X, rows, columns, values, weights, n_labels, per_point)
 
     def label_sums(self, n: int, rng: np.random.Generator) -> Array:
         """Draw V = sum over observed entries of w y x e_l^T, shape (d, L).

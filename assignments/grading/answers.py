@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
 from .sandbox import ByName, Limits, Reply, Sandbox, StoppedError
 from .submission import Submission
-
-__all__ = ["AnswerError", "Answers", "GraderError", "fence_refusal", "weak_banner"]
 
 _MUCH = 10**6  # bytes
 _LONGEST = 900  # letters of an error
@@ -41,7 +40,7 @@ class _Function(ByName):
         return self.answers.call(self.name, arguments, options)
 
 
-class Answers:
+class Answers(AbstractContextManager["Answers"]):
     """The answers of one submission; the process behind them is started anew when it ends."""
 
     def __init__(self, submission: Submission, modules: tuple[str, ...], limits: Limits) -> None:
@@ -63,9 +62,6 @@ class Answers:
     def last(self) -> str:
         """What the last call returned, in words."""
         return "" if self._last is None else f"`{self._last[0]}` returned {_short(self._last[1])}."
-
-    def __enter__(self) -> Answers:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -91,7 +87,9 @@ class Answers:
         """Return a student's function or value; raises AnswerError when there is none."""
         reply = self._ask(name, "look", name)
         if reply.kind == "missing":
-            raise AnswerError(f"`{name}` is not defined{self._why()}.")
+            stopped = self._skipped or any(" stopped: " in remark for remark in self.remarks)
+            why = "; a cell stopped with an error, see the remarks" if stopped else ""
+            raise AnswerError(f"`{name}` is not defined{why}.")
         if reply.kind == "function":
             return _Function(name, self)
         return self._value(name, reply)
@@ -168,12 +166,6 @@ class Answers:
                 raise
             if reply.kind == "error":
                 self._remark(f"cell {number} stopped: {_error_text(reply.value)}")
-
-    def _why(self) -> str:
-        return "; a cell stopped with an error, see the remarks" if self._troubled() else ""
-
-    def _troubled(self) -> bool:
-        return bool(self._skipped) or any(" stopped: " in remark for remark in self.remarks)
 
 
 def weak_banner(missing: list[str]) -> str:

@@ -11,8 +11,6 @@ import ast
 from .fences import PACKAGES
 from .specification import Specification, names_bound, names_used
 
-__all__ = ["borrowed"]
-
 
 def borrowed(specification: Specification, cells: tuple[str, ...]) -> list[str]:
     """Return a remark if the cells name what tests import and the setup does not offer."""
@@ -26,7 +24,6 @@ def borrowed(specification: Specification, cells: tuple[str, ...]) -> list[str]:
 
 
 def _imported(code: str) -> set[str]:
-    """Return what a test imports from the project's packages."""
     nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
     own = [node for node in nodes if str(node.module).partition(".")[0] in PACKAGES]
     return {alias.name for node in own for alias in node.names}

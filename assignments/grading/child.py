@@ -24,8 +24,6 @@ from . import kernel
 from .confinement import Fence, install_hook, limit_resources, stop_numba_writing
 from .transport import encode, pack
 
-__all__ = ["main"]
-
 _LONGEST_MESSAGE = 600
 _MOST_REPORTS = 20
 
@@ -93,7 +91,6 @@ def _confine(fence: Fence, report: Callable[[str], None]) -> list[str]:
 
 
 def _answer(line: _Line, notebook: _Notebook, request: bytes) -> None:
-    """Do what a request asks and reply, whatever the student's code raises."""
     try:
         kind, value = notebook.serve(request)
         _flush()
@@ -133,7 +130,6 @@ class _Notebook:
         return "value", value
 
     def _run(self, number: int, code: str) -> None:
-        """Run one cell; its lines are kept for the messages."""
         place = f"<cell {number}>"
         linecache.cache[place] = (len(code), None, code.splitlines(keepends=True), place)
         exec(compile(code, place, "exec", dont_inherit=True), self._names)

@@ -14,8 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["NOBODY", "Fence", "install_hook", "limit_resources", "stop_numba_writing"]
-
 NOBODY = 65534  # the user that root becomes
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # Events that change files, with one path or two; events that start programs.
@@ -30,29 +28,14 @@ _FORBIDDEN_MODULES = ("assignments", "tests", "otter")
 
 @dataclass(frozen=True)
 class Fence:
-    """What a student's process may reach.
+    """What a student's process may reach."""
 
-    Attributes
-    ----------
-    home : str
-        The only folder it may write to.
-    readable : tuple of str
-        Files and folders it may read.
-    seconds : int
-        Processor time.
-    memory : int
-        Address space in bytes.
-    file_size : int
-        Bytes of the largest file it may write.
-    tasks : int
-        Threads, and processes where there may be some, besides those that run already.
-    """
-
-    home: str
-    readable: tuple[str, ...]
-    seconds: int
-    memory: int
-    file_size: int = 64 * 2**20
+    home: str  # the only folder it may write to
+    readable: tuple[str, ...]  # files and folders it may read
+    seconds: int  # processor time
+    memory: int  # address space in bytes
+    file_size: int = 64 * 2**20  # bytes of the largest file it may write
+    # Threads, and processes where there may be some, besides those that run already.
     tasks: int = 64
 
     def may_write(self, path: str) -> bool:

@@ -13,16 +13,6 @@ from pathlib import Path
 
 from .confinement import Fence
 
-__all__ = [
-    "DRAWING",
-    "PACKAGES",
-    "child_environment",
-    "drawing_cache",
-    "make_fence",
-    "readable_folders",
-    "search_path",
-]
-
 DRAWING = ".matplotlib"  # in the home of a process
 _TOOLS = ("argument_checks", "command_line", "documents", "safe_files")
 PACKAGES = (*_TOOLS, "simulations", "leml_solver", "leml_theory", "paper_checks")

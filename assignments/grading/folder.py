@@ -11,8 +11,6 @@ from pathlib import Path
 
 from .fences import DRAWING, drawing_cache
 
-__all__ = ["Folder"]
-
 _LARGEST, _MOST = 512 * 2**20, 5000  # bytes; files and folders
 _PAUSE = 0.25  # seconds between two looks
 

@@ -16,8 +16,6 @@ import sys
 
 from .confinement import NOBODY, Fence
 
-__all__ = ["LIMITS", "bind"]
-
 LIMITS = ("files", "processes and network", "ordinary user")
 
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2

@@ -7,8 +7,6 @@ import fcntl
 import os
 import threading
 
-__all__ = ["Output"]
-
 _KEPT_OUTPUT = 20_000  # bytes
 
 

@@ -15,8 +15,6 @@ from .runner import Grader
 from .sandbox import Limits
 from .specification import Question, Specification, Test
 
-__all__ = ["grader", "pytest_addoption", "pytest_configure", "pytest_generate_tests", "test_answer"]
-
 _HERE = Path(__file__).resolve().parents[1]
 
 

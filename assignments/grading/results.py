@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,30 +11,19 @@ from safe_files import write_text
 
 from .specification import Specification
 
-__all__ = ["Outcome", "Result", "gradescope", "printable", "write_json"]
-
 _WITHHELD = "A hidden test failed."
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one test gave.
-
-    Attributes
-    ----------
-    question, test : str
-    hidden : bool
-    points, max_points : float
-    message : str
-        Why points were lost; empty when none were.
-    """
+    """What one test gave."""
 
     question: str
     test: str
     hidden: bool
     points: float
     max_points: float
-    message: str
+    message: str  # why points were lost; empty when none were
 
     @property
     def passed(self) -> bool:
@@ -45,39 +33,19 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Result:
-    """The marks of one submission.
-
-    Attributes
-    ----------
-    submission, assignment : str
-    outcomes : tuple of Outcome
-    remarks : tuple of str
-        What else the grader noticed: cells that failed, attempts that were refused.
-    output : str
-        What the submission printed, cut.
-    """
+    """The marks of one submission."""
 
     submission: str
     assignment: str
     outcomes: tuple[Outcome, ...]
+    # What else the grader noticed: cells that failed, attempts that were refused.
     remarks: tuple[str, ...] = ()
-    output: str = field(default="", repr=False)
+    output: str = field(default="", repr=False)  # what the submission printed, cut
 
     @property
     def total(self) -> float:
         """The points of all tests."""
         return sum(outcome.points for outcome in self.outcomes)
-
-    def points(self, question: str) -> float:
-        """Return the points of one question."""
-        return sum(entry.points for entry in self._of(question))
-
-    def messages(self, question: str) -> list[str]:
-        """Return why one question lost points."""
-        return [entry.message for entry in self._of(question) if entry.message]
-
-    def _of(self, question: str) -> Iterable[Outcome]:
-        return (outcome for outcome in self.outcomes if outcome.question == question)
 
 
 def printable(text: str) -> str:

@@ -15,8 +15,6 @@ from pathlib import Path
 from .confinement import NOBODY, Fence
 from .fences import readable_folders
 
-__all__ = ["room"]
-
 _OWN = ("/proc", "/dev")  # made anew in each room
 _ALONE = ("--unshare-all", "--die-with-parent", "--uid", str(NOBODY), "--gid", str(NOBODY))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,9 @@ from .sandbox import Limits
 from .specification import Question, Specification, Test
 from .submission import SubmissionError, read_submission
 
-__all__ = ["Grader", "grade"]
 
-
-class Grader:
-    """The tests of an assignment against one submission; `with` it, or close it.
-
-    Parameters
-    ----------
-    specification : Specification
-    submission : Path
-        A notebook.
-    limits : Limits, optional
-    """
+class Grader(AbstractContextManager["Grader"]):
+    """The tests of an assignment against one notebook; `with` it, or close it."""
 
     def __init__(
         self, specification: Specification, submission: Path, limits: Limits | None = None
@@ -45,9 +36,6 @@ class Grader:
         self._answers = Answers(read, modules_imported(specification.setup), limits or Limits())
         self._answers.remarks += borrowed(specification, read.cells)
 
-    def __enter__(self) -> Grader:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -65,7 +53,6 @@ class Grader:
         return outcome
 
     def _failure(self, question: Question, test: Test) -> str:
-        """Return why a test fails; empty when it passes."""
         assert self._answers is not None
         self._answers.forget()
         try:
@@ -79,7 +66,8 @@ class Grader:
         except GraderError:
             raise
         except Exception as error:  # an answer of the wrong kind can break a test in any way
-            return self._answers.nothing or _unusable(error, self._answers.last)
+            said = f"The test could not use the answer ({type(error).__name__}: {error})."
+            return self._answers.nothing or f"{said} {self._answers.last}".strip()
         return ""
 
     def result(self) -> Result:
@@ -95,11 +83,6 @@ class Grader:
             tuple(map(printable, problem + remarks)),
             output,
         )
-
-
-def _unusable(error: Exception, last: str) -> str:
-    text = f"The test could not use the answer ({type(error).__name__}: {error}). {last}"
-    return text.strip()
 
 
 def modules_imported(code: str) -> tuple[str, ...]:

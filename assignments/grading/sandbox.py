@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,6 @@ from .kernel import LIMITS
 from .output import Output
 from .rooms import room
 from .transport import decode, frame_length, unpack
-
-__all__ = ["ByName", "Limits", "Reply", "Sandbox", "StoppedError"]
 
 _BOOT = """
 import importlib, sys
@@ -41,23 +40,12 @@ _MOMENT = 0.25  # seconds to wait for a reply before the folder is looked at
 
 @dataclass(frozen=True)
 class Limits:
-    """How long and how large a student's code may be.
+    """How long and how large a student's code may be."""
 
-    Attributes
-    ----------
-    seconds : float
-        Wall time of one cell or one call.
-    total_seconds : float
-        Wall time of the whole submission.
-    memory : int
-        Address space in bytes.
-    weak_fence : bool
-        Whether answers run even where the kernel keeps not all of the limits.
-    """
-
-    seconds: float = 30.0
-    total_seconds: float = 300.0
-    memory: int = 4 * 2**30
+    seconds: float = 30.0  # wall time of one cell or one call
+    total_seconds: float = 300.0  # wall time of the whole submission
+    memory: int = 4 * 2**30  # address space in bytes
+    # Whether answers run even where the kernel keeps not all of the limits.
     weak_fence: bool = False
 
     @classmethod
@@ -85,7 +73,7 @@ class ByName:
     name: str
 
 
-class Sandbox:
+class Sandbox(AbstractContextManager["Sandbox"]):
     """One process of a student's code; `with` it, or close it."""
 
     def __init__(self, submission: Path, modules: tuple[str, ...], limits: Limits) -> None:
@@ -101,9 +89,6 @@ class Sandbox:
             self._folder.give(NOBODY)
         self._process, self._write, self._read = self._launch()
         self.held = self._start(modules)
-
-    def __enter__(self) -> Sandbox:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -207,7 +192,6 @@ class Sandbox:
             self.refused.append(deed)
 
     def _ending(self) -> str:
-        """Return how the process ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(2)
         self.close()

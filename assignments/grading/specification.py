@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Question", "Specification", "Test", "names_bound", "names_used"]
-
 _CLOSED = (  # what is bound in these stays in them
     ast.FunctionDef,
     ast.ClassDef,
@@ -23,38 +21,21 @@ _CLOSED = (  # what is bound in these stays in them
 
 @dataclass(frozen=True)
 class Test:
-    """One test cell.
-
-    Attributes
-    ----------
-    name : str
-    points : float
-    hidden : bool
-        Whether students never see the cell.
-    code : str
-    """
+    """One test cell."""
 
     name: str
     points: float
-    hidden: bool
+    hidden: bool  # whether students never see the cell
     code: str
     __test__ = False  # not a test class of pytest
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question that is graded automatically.
-
-    Attributes
-    ----------
-    name : str
-    answers : tuple of str
-        The names that the student defines.
-    tests : tuple of Test
-    """
+    """One question that is graded automatically."""
 
     name: str
-    answers: tuple[str, ...]
+    answers: tuple[str, ...]  # the names that the student defines
     tests: tuple[Test, ...]
 
     @property
@@ -70,26 +51,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Specification:
-    """All that the grader needs of an assignment.
-
-    Attributes
-    ----------
-    name, title : str
-    setup : str
-        Code that gives the tests their names: imports and helpers.
-    questions : tuple of Question
-    term : int
-        The tests know it as TERM; it seeds the hidden ones.
-    show_hidden : bool
-        Whether students are told what a failed hidden test says.
-    """
+    """All that the grader needs of an assignment."""
 
     name: str
     title: str
-    setup: str
+    setup: str  # code that gives the tests their names: imports and helpers
     questions: tuple[Question, ...]
-    term: int = 0
-    show_hidden: bool = True
+    term: int = 0  # the tests know it as TERM; it seeds the hidden ones
+    show_hidden: bool = True  # whether students are told what a failed hidden test says
 
     @property
     def points(self) -> float:

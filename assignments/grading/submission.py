@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Submission", "SubmissionError", "read_submission"]
-
 _LARGEST = 100 * 2**20  # bytes; figures make notebooks large, but not this large
 _MAGIC = re.compile(r"^(\s*)(%|!|\?)(.*)$")
 _TIMERS = ("%%time", "%%timeit", "%%capture", "%%prun")  # cell magics whose cell is still Python
@@ -22,30 +20,21 @@ class SubmissionError(ValueError):
 
 @dataclass(frozen=True)
 class Submission:
-    """The code of a notebook.
-
-    Attributes
-    ----------
-    path : Path
-    assignment : str
-        Which assignment the notebook says it belongs to; empty when it does not say.
-    cells : tuple of str
-        The code cells, magics removed; the "check" cells are left empty: the grader has its own.
-    remarks : tuple of str
-        What was left out.
-    """
+    """The code of a notebook."""
 
     path: Path
-    assignment: str
+    assignment: str  # which assignment the notebook says it belongs to; empty when it does not say
+    # The code cells, magics removed; the "check" cells are left empty: the grader has its own.
     cells: tuple[str, ...]
-    remarks: tuple[str, ...] = field(default=())
+    remarks: tuple[str, ...] = field(default=())  # what was left out
 
 
 def read_submission(path: Path) -> Submission:
     """Read a notebook, or raise SubmissionError with the reason in one line."""
     notebook = _notebook(path)
     remarks: list[str] = []
-    code = [cell for cell in notebook["cells"] if _is_code(cell)]
+    found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
+    code = [cell for cell in found if cell.get("cell_type") == "code"]
     cells = [_clean(cell, number, remarks) for number, cell in enumerate(code, start=1)]
     if not any(cells):
         raise SubmissionError("the notebook has no code cells.")
@@ -72,10 +61,6 @@ def _notebook(path: Path) -> dict[str, Any]:
     return notebook
 
 
-def _is_code(cell: Any) -> bool:
-    return isinstance(cell, dict) and cell.get("cell_type") == "code"
-
-
 def _assignment(notebook: dict[str, Any]) -> str:
     """Return the name that the builder, or otter, wrote into the notebook."""
     metadata = notebook.get("metadata")
@@ -95,13 +80,9 @@ def _clean(cell: dict[str, Any], number: int, remarks: list[str]) -> str:
     checks = code.startswith("# Check: ") or "grader.check" in code
     if checks or (isinstance(tags, list) and "check" in tags):
         return ""
-    if _is_otter_start(code) or _parses(code):
-        return "" if _is_otter_start(code) else code
-    return _without_magics(code, number, remarks)
-
-
-def _is_otter_start(code: str) -> bool:
-    return "otter.Notebook(" in code
+    if "otter.Notebook(" in code:
+        return ""
+    return code if _parses(code) else _without_magics(code, number, remarks)
 
 
 def _parses(code: str) -> bool:
@@ -113,7 +94,6 @@ def _parses(code: str) -> bool:
 
 
 def _without_magics(code: str, number: int, remarks: list[str]) -> str:
-    """Drop IPython's own lines from a cell that is not Python."""
     lines = code.splitlines()
     first = lines[0].strip() if lines else ""
     if first.startswith("%%") and not first.startswith(_TIMERS):

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from leml_theory.plots.description import AxesDescription, LineDescription, describe_axes
 
-__all__ = ["LARGEST_FRAME", "decode", "encode", "frame_length", "pack", "unpack"]
-
 LARGEST_FRAME = 64 * 2**20  # bytes; the largest answer asked for in the course has about 1e5
 _DEEPEST = 40
 _MOST = 250_000  # values outside arrays; a reply of 24 MB of empty lists would fill 760 MB
@@ -62,7 +60,7 @@ class _Encoder:
             pairs = [list(pair) for pair in self._few(value.items())]
             return {"dict": [[self.encode(item, depth) for item in pair] for pair in pairs]}
         if isinstance(value, AxesDescription) or _is_axes(value):
-            return {"axes": self.encode(_fields(value), depth)}
+            return {"axes": self.encode(asdict(describe_axes(value)), depth)}
         raise TypeError(f"returned {_kind(value)}, which is not plain data: {_advice(value)}")
 
     def _array(self, value: Any) -> Any:
@@ -113,10 +111,6 @@ def encode(value: Any) -> tuple[Any, list[NDArray[Any]]]:
 
 def _is_axes(value: Any) -> bool:
     return any(cls.__module__ == "matplotlib.axes._axes" for cls in type(value).__mro__)
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return asdict(describe_axes(value))
 
 
 def _kind(value: Any) -> str:

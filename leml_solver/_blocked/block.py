@@ -40,30 +40,16 @@ class Sent:
 
 @dataclass(eq=False)
 class Block:
-    """Rows of X and Y.
-
-    Attributes
-    ----------
-    X : Matrix
-    labels : Labels
-        `complete` may be a `Matrix`.
-    loss : Loss
-    dtype : str
-        Precision of the factors.
-    scratch : Path or None
-        Folder for what is as long as the block is; None keeps that in memory.
-    files : tuple of arrays
-        The memory-mapped arrays, to be asked for ahead of use.
-    number, count : int
-        Which of how many blocks it is.
-    """
+    """Rows of X and Y."""
 
     X: Matrix
-    labels: Labels
+    labels: Labels  # `complete` may be a `Matrix`
     loss: Loss
-    dtype: str
+    dtype: str  # precision of the factors
+    # Folder for what is as long as the block is; None keeps that in memory.
     scratch: Path | None = None
-    files: tuple[Any, ...] = ()
+    files: tuple[Any, ...] = ()  # the memory-mapped arrays, to be asked for ahead of use
+    # Which of how many blocks it is.
     number: int = 0
     count: int = 1
     _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
@@ -134,17 +120,16 @@ def _less(A: Factor, mean: Array | None) -> Factor:
 
 
 def facts(block: Block) -> Sums:
-    """Return sums of columns and of their squares of X and Y, and numbers of known entries."""
+    """Return sums of columns and of their squares of X and Y, and numbers of rows and entries."""
     ones = np.ones((block.rows, 1))
     X, labels = block.X, block.labels
-    counts = labels.label_counts.astype(np.float64)
     sizes = np.array([block.rows, X.nnz, labels.n_observed, labels.is_full, 1], float)
     if labels.listed is not None:
         none = np.zeros(labels.shape[1])
-        return X.column_squares(), X.adjoint(ones)[:, 0], none, none, counts, sizes
+        return X.column_squares(), X.adjoint(ones)[:, 0], none, none, sizes
     Y = block.labels_in(ones.dtype)
     sums, squares = Y.adjoint(ones)[:, 0], Y.column_squares()
-    return X.column_squares(), X.adjoint(ones)[:, 0], sums, squares, counts, sizes
+    return X.column_squares(), X.adjoint(ones)[:, 0], sums, squares, sizes
 
 
 def feature_gram(block: Block) -> Sums:
@@ -189,11 +174,11 @@ def squared_curve(block: Block, P: Sent, mean: Array | None, product: bool) -> S
 # Any smooth loss, any labels known.
 
 
-def _at(block: Block, W: Sent, H: Sent, offset: Any, what: str) -> Any:
-    """Return the slopes or curvatures at X W H^T + offset."""
-    make = getattr(block.entries, what)
+def _curvatures(block: Block, W: Sent, H: Sent, offset: Any) -> Any:
+    """Return the curvatures at X W H^T + offset."""
+    make = block.entries.curvatures
     key = (W.token, H.token)
-    return block.kept(what, key, lambda: make(block.latent(W), H.array, offset))
+    return block.kept("curvatures", key, lambda: make(block.latent(W), H.array, offset))
 
 
 def latent_gram(block: Block, W: Sent) -> Sums:
@@ -214,14 +199,14 @@ def feature_gradient(block: Block, W: Sent, H: Sent, offset: Any) -> Sums:
 
 def feature_curve(block: Block, W: Sent, H: Sent, offset: Any, S: Sent) -> Sums:
     """Return X^T (C * (X S H^T)) H, C the curvatures."""
-    C = _at(block, W, H, offset, "curvatures")
+    C = _curvatures(block, W, H, offset)
     image = block.X.times(S.array)
     return (block.X.adjoint(block.entries.rows_product(C, image, H.array)),)
 
 
 def label_weights(block: Block, W: Sent, H: Sent, offset: Any) -> Sums:
     """Return the sum of the curvatures of each label."""
-    C = _at(block, W, H, offset, "curvatures")
+    C = _curvatures(block, W, H, offset)
     return (block.entries.columns(C, np.ones((block.rows, 1), block.dtype))[:, 0],)
 
 

@@ -127,8 +127,6 @@ class _GeneralDual:
 
 
 def _dual(block: Block, W: Sent, H: Sent, offset: Array | None, sides: Array | None) -> DualPoint:
-    """Return the dual variables of a block."""
-
     def make() -> DualPoint:
         return dual_with_sides(block.exact_entries, block.latent(W), H.array, offset, sides)
 

@@ -49,7 +49,6 @@ class BlockedFit(Fit):
         return BlockedGeneral(problem, passes, self.penalty, options.plan, general)
 
     def _data_checksum(self) -> int:
-        """Return a number that other features and labels do not have."""
         return self.source.checksum()
 
     def _certified(self, ended: FactorResult) -> FactorResult:

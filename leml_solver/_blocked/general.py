@@ -191,6 +191,5 @@ class BlockedGeneral(GeneralLoss):
         self.W, self.sent = self._minimise(problem, self.W, self.sent)
 
     def _transform(self, T: Factor, S: Factor) -> None:
-        """Replace (W, H) by (W T, H S), of the same product."""
         self.W, self.H = matmul(self.W, T), matmul(self.H, S)
         self.sent = self.passes.send(self.W)

@@ -37,7 +37,6 @@ class LabelFacts:
     shape: tuple[int, int]
     n_observed: int
     is_full: bool
-    counts: Array
     listed: EntryList | None = None
     missing: EntryList | None = None
 
@@ -58,20 +57,13 @@ class BlockedProblem:
     @classmethod
     def of(cls, passes: Passes, loss: Loss, dtype: str) -> BlockedProblem:
         """Run a first pass over the blocks."""
-        squares, sums, label_sums, label_squares, counts, sizes = passes.total(work.facts)
+        squares, sums, label_sums, label_squares, sizes = passes.total(work.facts)
         n, nnz, n_observed = (int(size) for size in sizes[:3])
-        shape, kind = (n, counts.size), np.dtype(dtype)
-        labels = LabelFacts(shape, n_observed, bool(sizes[3] == sizes[4]), counts)
-        return cls(
-            loss,
-            passes,
-            n,
-            ColumnSquares((n, squares.size), squares, kind, nnz),
-            labels,
-            sums,
-            label_sums,
-            ColumnSquares(shape, label_squares, kind),
-        )
+        shape, kind = (n, label_sums.size), np.dtype(dtype)
+        X = ColumnSquares((n, squares.size), squares, kind, nnz)
+        Y = ColumnSquares(shape, label_squares, kind)
+        labels = LabelFacts(shape, n_observed, bool(sizes[3] == sizes[4]))
+        return cls(loss, passes, n, X, labels, sums, label_sums, Y)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -111,7 +111,6 @@ class BlockedSquared(FullSquared):
             self._improve_panel(slice(first, first + width))
 
     def _improve_panel(self, part: slice) -> None:
-        """Improve some columns of W by conjugate gradients."""
         W, H = (np.ascontiguousarray(F[:, part]) for F in (self.W, self.H))
         curvature = column_inner(H, H)[None, :]
         turn = (self.turn[:, part] * curvature).astype(W.dtype)

@@ -15,18 +15,6 @@ from argument_checks import positive_integer, real_input, unmasked
 from leml_solver._estimation.targets import as_numbers
 from leml_solver.labels import Labels
 
-__all__ = [
-    "BlockScores",
-    "Scores",
-    "TrueLabels",
-    "as_scores",
-    "dense",
-    "matching_threshold",
-    "row_blocks",
-    "threaded",
-    "top_k",
-]
-
 Array = NDArray[Any]
 # The threads of BLAS and of the compiled loops alternate once per block, so blocks are not
 # small: 32 MiB was twice as fast as 8 MiB on two busy cores.
@@ -140,7 +128,6 @@ def _check_values(values: Array) -> None:
 
 
 def _checked_mask(mask: Any) -> Any:
-    """Return a mask as CSR matrix or array of booleans."""
     if sparse.issparse(mask):
         return sparse.csr_array(real_input(mask, "mask")).astype(bool)
     values = np.asarray(mask)

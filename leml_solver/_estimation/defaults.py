@@ -23,8 +23,6 @@ from leml_solver._linalg.factors import eigenvectors
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES, Loss
 
-__all__ = ["default_penalty", "default_rank"]
-
 Array = NDArray[np.float64]
 # The eigenvalues of the Gram matrix of so many rows take a fraction of a second.
 _ROWS = 500
@@ -58,23 +56,10 @@ def default_penalty(
     between the labels 0 and 1 has c times the noise of the squared loss in its gradient, and gets
     c times the penalty. At most 500 rows are used, drawn by a fixed seed.
 
-    Parameters
-    ----------
-    features : callable
-        From row numbers, the features of those rows, or the matrix of their kernels.
-    labels : Labels
-        All labels.
-    loss : str or Loss
-        What is to be minimised.
-    intercept : bool
-        Whether each label has an intercept.
-    weights : (n,) array, optional
-        Positive weights of the rows; left out is a whole row, or one of as many as its weight says.
-    kernel : bool
-        Whether `features` gives kernels.
-    unit_rows : tuple of bool
-        Whether rows may be taken as they are (False), divided by their norms (True), or both, of
-        which the lower leave-one-out error decides.
+    `features` gives, from row numbers, the features of those rows, or with `kernel` the matrix of
+    their kernels. Left out is a whole row, or one of as many as its positive weight says.
+    `unit_rows` says whether rows may be taken as they are (False), divided by their norms (True),
+    or both, of which the lower leave-one-out error decides.
     """
     known = labels.observed_rows
     if known.size > _ROWS:
@@ -93,27 +78,13 @@ def default_penalty(
 
 @dataclass(frozen=True, eq=False)
 class _Ridge:
-    """Ridge regression of all labels in the left singular vectors of the features.
+    """Ridge regression of all labels in the left singular vectors of the features."""
 
-    Attributes
-    ----------
-    eigenvalues : (r,) array
-        Squared singular values of the features, in increasing order.
-    vectors : (n, r) array
-        Left singular vectors, of sum zero if there is an intercept.
-    Y : (n, L) array or sparse matrix
-        Labels, rows times the roots of their weights as those of the features.
-    roots : (n,) array
-        Roots of the weights of rows.
-    intercept : bool
-        Whether each label has one.
-    """
-
-    eigenvalues: Array
-    vectors: Array
-    Y: Any
-    roots: Array
-    intercept: bool
+    eigenvalues: Array  # (r,): squared singular values of the features, in increasing order
+    vectors: Array  # (n, r): left singular vectors, of sum zero if there is an intercept
+    Y: Any  # (n, L): labels, rows times the roots of their weights as those of the features
+    roots: Array  # (n,): roots of the weights of rows
+    intercept: bool  # whether each label has one
 
     def pull(self, alpha: float) -> float:
         """Return alpha |Z|_F^2 / |Z|_tr; 1 if Z is zero."""
@@ -182,7 +153,6 @@ def _spectrum(X: Any, roots: Array, centre: bool, kernel: bool) -> tuple[Array, 
 
 
 def _scaled(A: Any, roots: Array) -> Any:
-    """Return A with each row multiplied by its root."""
     return A.multiply(roots[:, None]).tocsr() if sparse.issparse(A) else roots[:, None] * A
 
 
@@ -205,7 +175,6 @@ def _filled(labels: Labels, intercept: bool) -> Any:
 
 
 def _gram(A: Any) -> Array:
-    """Return A A^T as a dense array."""
     return dense(A @ A.T).astype(np.float64)
 
 

@@ -22,8 +22,6 @@ from argument_checks import same_count
 from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
 from leml_solver._estimation.targets import Targets
 
-__all__ = ["LabelClassifier", "ScoredEstimator", "solver_seed"]
-
 Array = NDArray[Any]
 
 
@@ -145,7 +143,6 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         return predicted.ravel() if self.target_kind_ == "binary" else self._framed(predicted, X)
 
     def _sparse_predictions(self, X: Any) -> Any:
-        """Return predictions as a CSR matrix, made block by block."""
         scores = self._block_scores(self._checked(X))
         parts = [sparse.csr_matrix(scores.block(*ends) > 0) for ends in row_blocks(scores.shape)]
         return sparse.vstack(parts, format="csr", dtype=self.label_values_.dtype)

@@ -12,52 +12,32 @@ from scipy import sparse
 from argument_checks import real_input, unmasked
 from leml_solver.labels import Labels
 
-__all__ = ["Targets", "as_numbers", "class_targets", "number_targets"]
-
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
-    """Labels to fit, and how they were given.
+    """Labels to fit, and how they were given."""
 
-    Attributes
-    ----------
-    labels : Labels
-        One column per label; 0/1 for classes.
-    n_rows : int
-        Rows of y.
-    kind : str
-        "binary" and "multiclass" for a vector of classes, "multilabel" for a matrix of them;
-        "vector" and "matrix" for numbers.
-    known_values : array or None
-        Sorted classes of a vector, the two values of a matrix's entries; None for numbers.
-    rows : array or None
-        The rows that have a label, if a vector has missing ones.
-    sparse : bool
-        Whether the matrix was sparse, so that predictions are too.
-    names : pandas Index or None
-        Columns of a DataFrame, which predictions keep.
-    """
-
-    labels: Labels
-    n_rows: int
+    labels: Labels  # one column per label; 0/1 for classes
+    n_rows: int  # rows of y
+    # "binary" and "multiclass" for a vector of classes, "multilabel" for a matrix of them; "vector"
+    # and "matrix" for numbers.
     kind: str
+    # Sorted classes of a vector, the two values of a matrix's entries; None for numbers.
     known_values: Array | None = None
-    rows: Array | None = None
-    sparse: bool = False
-    names: Any = None
+    rows: Array | None = None  # the rows that have a label, if a vector has missing ones
+    sparse: bool = False  # whether the matrix was sparse, so that predictions are too
+    names: Any = None  # columns of a DataFrame, which predictions keep
+    weights: Array | None = None  # of the rows
+    entries: Any = None  # how much the entries of a label matrix count, an `EntryWeights`
 
 
 def class_targets(y: Any, mask: Any = None, missing: Any = None) -> Targets:
-    """Return classes as 0/1 labels.
+    """Return classes, (n,) of any kind or (n, L) of 0/1 or -1/+1, as 0/1 labels.
 
-    Parameters
-    ----------
-    y : (n,) classes, or (n, L) array, DataFrame or sparse matrix of 0/1 or -1/+1
-        NaN, None and pandas' NA are missing; in a sparse matrix an unstored entry is 0.
-    mask, missing : (n, L) boolean array or sparse matrix, optional
-        Entries that are observed, or those that are not.
+    NaN, None and pandas' NA are missing; in a sparse matrix an unstored entry is 0. `mask` marks
+    the entries that are observed, or `missing` those that are not.
     """
     names = getattr(y, "columns", None)
     if sparse.issparse(y):
@@ -137,7 +117,6 @@ def _is_binary(values: Array) -> bool:
 
 
 def _check_finite(values: Array) -> None:
-    """Raise on infinity."""
     if np.isinf(values).any():
         raise ValueError("`y` must not contain infinity; NaN stands for a missing label.")
 
@@ -164,7 +143,6 @@ def _class_vector(values: Array) -> Targets:
 
 
 def _label_matrix(Y: Any, mask: Any, missing: Any, names: Any) -> Targets:
-    """Return a matrix of 0/1 or -1/+1 as labels."""
     is_sparse = sparse.issparse(Y)
     stored = Y.data if is_sparse else Y
     _check_finite(stored)
@@ -201,7 +179,6 @@ def _labels(Y: Any, mask: Any, missing: Any) -> Labels:
 
 
 def _boolean(mask: Any, name: str) -> Any:
-    """Return a mask as a boolean array or sparse matrix."""
     checked: Any = mask if sparse.issparse(mask) else np.asarray(mask)
     if checked.dtype.kind != "b":
         raise ValueError(f"`{name}` must be boolean, got {checked.dtype}; write astype(bool).")

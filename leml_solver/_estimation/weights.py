@@ -21,8 +21,6 @@ from leml_solver.labels import EntryList, Labels
 from leml_solver.losses import Loss
 from leml_solver.metrics import checked_propensities, label_propensities
 
-__all__ = ["EntryWeights", "fit_weighted_factors", "point_weights"]
-
 Array = NDArray[Any]
 # Entries that are listed to give each its weight (some gigabytes).
 _LONGEST_LIST = 1 << 27
@@ -31,30 +29,13 @@ _LARGEST_DENSE = 1 << 25
 
 
 def fit_weighted_factors(
-    X: Any,
-    targets: Targets,
-    weights: Array | None,
-    entries: EntryWeights | None,
-    *,
-    loss: str | Loss,
-    **arguments: Any,
+    X: Any, targets: Targets, *, loss: str | Loss, **arguments: Any
 ) -> FactorResult:
-    """Fit factors to labels of which some count more than others.
-
-    Parameters
-    ----------
-    X, loss, **arguments
-        As in `fit_factors`.
-    targets : Targets
-        Labels of the rows of X.
-    weights : (n,) array or None
-        Positive weights of the rows.
-    entries : EntryWeights or None
-        Weights of the entries of a label matrix.
-    """
+    """Fit factors to labels of which some count more than others, the rest as in `fit_factors`."""
     labels, name = targets.labels, loss if isinstance(loss, str) else loss.name
-    if entries is not None and targets.known_values is not None:
-        labels = entries.applied(labels, targets.known_values, name)
+    weights = targets.weights
+    if targets.entries is not None and targets.known_values is not None:
+        labels = targets.entries.applied(labels, targets.known_values, name)
     if weights is None:
         return fit_factors(X, labels, loss=loss, **arguments)
     if name == "squared" and labels.is_full and X.shape[0] * X.shape[1] <= _LARGEST_DENSE:
@@ -117,34 +98,19 @@ def _codes(targets: Targets) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class EntryWeights:
-    """How much the entries of a label matrix count.
+    """How much the entries of a label matrix count."""
 
-    Attributes
-    ----------
-    class_weight : dict, "balanced" or None
-        Weights of negative and positive entries by their values; "balanced" makes the positives and
-        the negatives of each label count the same.
-    propensities : (L,) array, "jain" or None
-        Probability that a positive is recorded; "jain" estimates it from the labels.
-    propensity_loss : str
-        "reweighted" or "unbiased".
-    """
-
+    # Weights of negative and positive entries by their values; "balanced" makes the positives and
+    # the negatives of each label count the same.
     class_weight: Any
+    # (L,): probability that a positive is recorded; "jain" estimates it from the labels.
     propensities: Any
-    propensity_loss: str
+    propensity_loss: str  # "reweighted" or "unbiased"
 
     def applied(self, labels: Labels, values: Array, loss: str) -> Labels:
-        """Return labels 0 and 1 with the weights of their entries.
+        """Return labels 0 and 1 with the weights of their entries, for a loss of this name.
 
-        Parameters
-        ----------
-        labels : Labels
-            Entries 0 and 1.
-        values : (2,) array
-            What negatives and positives are called in `class_weight`.
-        loss : str
-            Name of the loss.
+        `values` are what negatives and positives are called in `class_weight`.
         """
         p, kinds = self._propensities(labels), ("reweighted", "unbiased")
         if one_of(self.propensity_loss, "propensity_loss", kinds) == "unbiased" and p is not None:
@@ -166,7 +132,6 @@ class EntryWeights:
         return Labels.observed(*listed[:3], labels.shape, weights)
 
     def _propensities(self, labels: Labels) -> Array | None:
-        """Return the probabilities, checked or estimated."""
         if self.propensities is None:
             return None
         if isinstance(self.propensities, str):
@@ -175,7 +140,6 @@ class EntryWeights:
         return checked_propensities(self.propensities, labels.shape[1])
 
     def _of_class(self, listed: EntryList, names: Array, n_labels: int) -> Array:
-        """Return the weight of each entry by its value."""
         positive = listed.values > 0
         if not isinstance(self.class_weight, str):
             try:
@@ -197,7 +161,6 @@ class EntryWeights:
 
 
 def _weighted(labels: Labels, weights: Array) -> Labels:
-    """Return labels of which each row has a weight."""
     listed = _listed(labels)
     of_rows = weights[listed.rows]
     total = of_rows if listed.weights is None else of_rows * listed.weights
@@ -205,7 +168,6 @@ def _weighted(labels: Labels, weights: Array) -> Labels:
 
 
 def _positives(labels: Labels) -> Any:
-    """Return the known positives as a matrix."""
     if labels.listed is None:
         return labels.complete
     kept = labels.listed.values > 0
@@ -215,7 +177,6 @@ def _positives(labels: Labels) -> Any:
 
 
 def _divided(labels: Labels, p: Array) -> Labels:
-    """Return labels with each column divided by its propensity."""
     if labels.listed is not None:
         listed = labels.listed
         return replace(labels, listed=listed._replace(values=listed.values / p[listed.columns]))

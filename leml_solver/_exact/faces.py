@@ -12,7 +12,6 @@ a = nu / s_i, b = -sigma_j / s_i for i < k <= j; the identity of the corner is n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,29 +25,6 @@ Array = NDArray[np.float64]
 # Above these sizes conjugate gradients are cheaper than a factorisation.
 _LARGEST_SYSTEM = 600
 _LARGEST_BLOCKS = 1_000_000
-
-
-class Face(Protocol):
-    """The piece of the ball on which P(Y) lies."""
-
-    @property
-    def Z(self) -> Array:
-        """The projection P(Y)."""
-
-    def tangent(self, E: Array) -> Array:
-        """Return the tangent coordinates of E, as a (d, L) array."""
-
-    def embed(self, T: Array) -> Array:
-        """Return the (d, L) matrix with tangent coordinates T."""
-
-    def apply_curvature(self, T: Array) -> Array:
-        """Return C T."""
-
-    def solve(self, hessian: Hessian, step: float, ridge: float, right: Array) -> Array | None:
-        """Return T with (C + step * Hessian) T = right, tangent; None if the system is too large.
-
-        `ridge`, relative to the largest number of the system, keeps it from being singular.
-        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +50,10 @@ class Round:
         return self.excess * T
 
     def solve(self, hessian: Hessian, step: float, ridge: float, right: Array) -> Array | None:
-        """Solve label by label."""
+        """Return T with (C + step * Hessian) T = right, tangent; None if the system is too large.
+
+        `ridge`, relative to the largest number of the system, keeps it from being singular.
+        """
         d, L = right.shape
         if L * d * d > _LARGEST_BLOCKS:
             return None
@@ -148,7 +127,6 @@ class LowRank:
         return np.concatenate([every[:k].ravel(), every[k:, :k].ravel()])
 
     def _curvature_matrix(self, index: NDArray[np.int64]) -> Array:
-        """Return C as a matrix."""
         (d, L), m = self.Z.shape, min(self.Z.shape)
         matrix = np.diag(self.same.ravel()[index])
         i, j = np.divmod(index, L)
@@ -160,7 +138,6 @@ class LowRank:
         return matrix
 
     def _hessian_matrix(self, grams: Array) -> Array:
-        """Return the Hessian in tangent coordinates."""
         (d, L), k = self.Z.shape, self.rank
         rotated = self.U.T @ grams @ self.U
         size = k * (d + L - k)
@@ -185,6 +162,9 @@ class LowRank:
             mixed = (pairs @ block.reshape(len(block), a * b)).reshape(len(left), len(right), a, b)
             mixed = mixed.transpose(2, 0, 3, 1)
         return np.asarray(mixed.reshape(a * len(left), b * len(right)))
+
+
+Face = Round | LowRank
 
 
 def face_of(ball: Ball, Y: Array) -> Face:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from argument_checks import finite_array, one_of, positive, positive_integer
+from argument_checks import one_of, positive, positive_integer
 from leml_solver._exact.balls import Ball
 from leml_solver._exact.certificate import certify
 from leml_solver._exact.cvxpy_oracle import minimise_by_cvxpy
-from leml_solver._exact.search import EngineAnswer, search_minimum
+from leml_solver._exact.search import search_minimum
 from leml_solver._linalg.threads import one_blas_thread
 from leml_solver.problem import Problem
 from leml_solver.result import SolverResult, Status
@@ -75,12 +74,9 @@ def minimise(
         _require_smooth(problem)
         # Small matrices are slower on many threads, and one thread gives the same bits everywhere.
         with one_blas_thread():
-            Z = None if start is None else _checked_start(start, problem)
+            Z = None if start is None else problem.check_shape(start, "start")
             answer = search_minimum(problem, ball, tol=tol, max_iter=max_iter, start=Z)
-    seconds = time.perf_counter() - began
-    return SolverResult(
-        answer.Z, answer.status, answer.certificate, answer.trace, answer.iterations, seconds
-    )
+    return replace(answer, seconds=time.perf_counter() - began)
 
 
 def _require_smooth(problem: Problem) -> None:
@@ -92,19 +88,11 @@ def _require_smooth(problem: Problem) -> None:
         )
 
 
-def _checked_start(start: Any, problem: Problem) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return a start of the right shape."""
-    Z = finite_array(start, "start", 2)
-    if Z.shape != problem.shape:
-        raise ValueError(f"`start` must have shape {problem.shape}, got {Z.shape}.")
-    return Z
-
-
-def _ask_oracle(problem: Problem, ball: Ball, tol: float) -> EngineAnswer:
+def _ask_oracle(problem: Problem, ball: Ball, tol: float) -> SolverResult:
     """Run cvxpy and certify its point ourselves."""
     found = minimise_by_cvxpy(problem, ball)
     certificate = certify(problem, ball, found.Z, found.dual)
     status = Status.GAP_ABOVE_TOL if found.solved else Status.ENGINE_FAILED
     if found.solved and certificate.relative_gap <= tol:
         status = Status.SOLVED
-    return EngineAnswer(found.Z, certificate, status, (), found.iterations)
+    return SolverResult(found.Z, status, certificate, (), found.iterations)

@@ -7,7 +7,6 @@ predictions and lowers both norms), so Z = Q M with orthonormal Q; both balls ar
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,38 +25,6 @@ _SMALL_BLOCKS = 1_000_000
 _WELL_CONDITIONED = 1e-8
 
 
-class Hessian(Protocol):
-    """Second derivative of the objective at one point."""
-
-    def apply(self, E: Array) -> Array:
-        """Return the (d, L) image of a direction E."""
-
-    def grams(self) -> Array:
-        """Return its blocks, (L, d, d), or (1, d, d) when all labels share one."""
-
-
-class Model(Protocol):
-    """A smooth convex function of a (d, L) matrix."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of its argument."""
-
-    @property
-    def smoothness(self) -> float:
-        """Largest curvature, within a few percent."""
-
-    @property
-    def floor(self) -> float:
-        """A number below every value; minus infinity if none is known."""
-
-    def evaluate(self, Z: Array) -> tuple[float, Array]:
-        """Return value and gradient."""
-
-    def hessian(self, Z: Array) -> Hessian:
-        """Return the second derivative at Z."""
-
-
 @dataclass(frozen=True, eq=False)
 class Quadratic:
     """sum_l z_l . A_l z_l / 2 - <B, Z> + constant, one matrix A_l (d, d) per label or for all."""
@@ -65,7 +32,7 @@ class Quadratic:
     A: Array
     B: Array
     constant: float
-    floor: float = 0.0
+    floor: float = 0.0  # below every value; minus infinity if none is known
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,7 +49,7 @@ class Quadratic:
         return apply_blocks(self.A, E)
 
     def grams(self) -> Array:
-        """Return the blocks A_l."""
+        """Return the blocks, (L, d, d), or (1, d, d) when all labels share one."""
         return self.A
 
     def evaluate(self, Z: Array) -> tuple[float, Array]:
@@ -170,6 +137,10 @@ class Entries:
         return Quadratic(A, image - G, constant, floor=-np.inf)
 
 
+Model = Quadratic | Entries  # smooth convex functions of a (d, L) matrix
+Hessian = Quadratic | EntryHessian  # their second derivatives at one point
+
+
 def apply_blocks(blocks: Array, E: Array) -> Array:
     """Return block_l e_l, column by column; one block may serve all labels."""
     if blocks.shape[0] == 1:
@@ -187,7 +158,8 @@ def reduce(problem: Problem) -> tuple[Model, Array | None]:
     size = L * d * d
     gram_pays = size <= (_GRAM_NUMBERS if inner.rows.size > L * d / 2 else _SMALL_BLOCKS)
     if type(problem.loss) is Squared and gram_pays:
-        return _label_quadratic(inner), basis
+        A, B = _label_grams(inner, inner.weights), inner.adjoint(inner.weights * inner.values)
+        return Quadratic(A, B, inner.scale), basis
     return Entries(inner), basis
 
 
@@ -220,12 +192,6 @@ def _diagonal_quadratic(problem: Problem) -> tuple[Model, Array]:
         values, Q = singular[:rank] ** 2, Vt[:rank].T
         B = singular[:rank, None] * (P[:, :rank].T @ Y)
     return Quadratic(np.diag(values)[None], B, problem.scale), Q
-
-
-def _label_quadratic(problem: Problem) -> Quadratic:
-    """Squared loss with missing or repeated entries: one Gram matrix per label."""
-    A = _label_grams(problem, problem.weights)
-    return Quadratic(A, problem.adjoint(problem.weights * problem.values), problem.scale)
 
 
 def _label_grams(problem: Problem, weights: Array) -> Array:

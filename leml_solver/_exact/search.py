@@ -20,7 +20,7 @@ from leml_solver._exact.objective import Entries, Model, Quadratic, reduce
 from leml_solver._exact.steps import accelerate, newton_step, split
 from leml_solver.losses import Linear
 from leml_solver.problem import Problem
-from leml_solver.result import Certificate, Status
+from leml_solver.result import SolverResult, Status
 
 Array = NDArray[np.float64]
 
@@ -138,7 +138,6 @@ class Search:
         return min(size / slope, limit) if size > 0 and slope > 0 else limit
 
     def _split(self, model: Quadratic, Y: Array, point: Point) -> tuple[Array, Point]:
-        """Split between ball and quadratic."""
         wanted = self._balanced(point)
         settled = self.rounds > _BALANCINGS and self.step > 0
         if not settled and not self.step / 3 < wanted < self.step * 3:
@@ -148,7 +147,6 @@ class Search:
         return Y, self.at(self.ball.project(Y))
 
     def _accelerate(self, point: Point) -> Point:
-        """Take accelerated gradient steps, twice as many as the last time."""
         n, step = self.n_gradients, 1 / self.model.smoothness
         self.iterations += n
         self.n_gradients = min(2 * n, _MOST_GRADIENTS)
@@ -170,31 +168,20 @@ class Search:
         return self._accelerate(point)
 
 
-@dataclass(frozen=True, eq=False)
-class EngineAnswer:
-    """What an engine found and what is proved about it."""
-
-    Z: Array
-    certificate: Certificate
-    status: Status
-    trace: tuple[float, ...]
-    iterations: int
-
-
 def search_minimum(
     problem: Problem, ball: Ball, *, tol: float, max_iter: int, start: Array | None
-) -> EngineAnswer:
+) -> SolverResult:
     """Minimise a smooth objective over the ball until the certified relative gap is below tol."""
     if type(problem.loss) is Linear:
         Z = ball.linear_minimiser(problem.gradient(np.zeros(problem.shape)))
-        return EngineAnswer(Z, certify(problem, ball, Z), Status.SOLVED, (), 1)
+        return SolverResult(Z, Status.SOLVED, certify(problem, ball, Z), (), 1)
     model, basis = reduce(problem)
     Z = np.zeros(model.shape)
     if model.smoothness == 0:  # X vanishes at every entry: all Z are equally good
         answer = np.zeros(problem.shape)
         certificate = certify(problem, ball, answer)
         solved = certificate.gap <= tol * problem.scale
-        return EngineAnswer(answer, certificate, Status.SOLVED if solved else Status.STALLED, (), 1)
+        return SolverResult(answer, Status.SOLVED if solved else Status.STALLED, certificate, (), 1)
     search = Search(model, ball, max_iter)
     if start is not None:
         Z = ball.project(start if basis is None else basis.T @ start)
@@ -203,7 +190,7 @@ def search_minimum(
 
 def _until_certified(
     problem: Problem, search: Search, basis: Array | None, Z: Array, tol: float
-) -> EngineAnswer:
+) -> SolverResult:
     """Tighten the engine's own target until the certificate agrees, or rounding prevents it."""
     target = 0.5 * tol * problem.scale
     status = Status.STALLED
@@ -218,4 +205,4 @@ def _until_certified(
             status = Status.GAP_ABOVE_TOL
             break
         target /= 10
-    return EngineAnswer(answer, certificate, status, tuple(search.trace), search.iterations)
+    return SolverResult(answer, status, certificate, tuple(search.trace), search.iterations)

@@ -233,7 +233,6 @@ class GeneralOptions:
 
 
 def _newton_step(problem: Smooth, start: Factor, plan: Plan, point: Any) -> tuple[Factor, Any]:
-    """Minimise a quadratic by conjugate gradients."""
     step = conjugate_gradient(
         problem.hessian(point),
         -problem.gradient(point),

@@ -73,11 +73,11 @@ class FullSquared:
         self.W, self.H, self._sums = W, H, None
         self.A = self.centred(self.features.times(W))
 
-    def snapshot(self) -> tuple[Factor, Factor, None]:
+    def snapshot(self) -> tuple[Any, ...]:
         """Return the factors; updates replace them, they do not write into them."""
         return self.W, self.H, None
 
-    def restore(self, saved: tuple[Factor, Factor, None]) -> None:
+    def restore(self, saved: tuple[Any, ...]) -> None:
         """Go back to factors that `snapshot` returned; the intercept follows from them."""
         self.W, self.H, _ = saved
 
@@ -182,7 +182,6 @@ class FullSquared:
         return V, V
 
     def _transform(self, T: Factor, S: Factor) -> None:
-        """Replace (W, H) by (W T, H S), of the same product."""
         self.W, self.A, self.H = matmul(self.W, T), matmul(self.A, T), matmul(self.H, S)
 
     def _plain_W(self) -> None:

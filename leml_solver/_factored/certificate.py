@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -113,25 +113,6 @@ def _largest_ritz_value(
     return float(max(scipy.linalg.eigvalsh(projected)[-1], 0.0))
 
 
-class DualPoint(Protocol):
-    """A matrix D of dual variables, one per observed entry (weights included)."""
-
-    def rows(self, V: Array) -> Array:
-        """Return D V."""
-
-    def columns(self, U: Array) -> Array:
-        """Return D^T U."""
-
-    def largest_scale(self) -> float:
-        """Return the largest t for which t D is in the domain of the conjugate."""
-
-    def bound(self, t: float) -> float:
-        """Return minus the sum of conjugates at t D."""
-
-    def size(self) -> float:
-        """Return an upper bound on the Frobenius norm of D."""
-
-
 class SquaredDual:
     """D = A H^T - Y for squared loss and full labels, columns centred for an intercept."""
 
@@ -210,7 +191,6 @@ class SparseDual:
 
     @property
     def _labels(self) -> Any:
-        """The label of each entry."""
         return self.entries.labels.entries.by_row.indices  # type: ignore[union-attr]
 
     def sides(self) -> Array:
@@ -250,13 +230,10 @@ class FullDual:
     def sides(self) -> Array:
         """Return the sums that an intercept needs."""
         L = self.entries.shape[1]
-        return sum(
-            (
-                _side_sums(L, labels, u.ravel(), y.ravel(), np.ones(y.size))
-                for y, u, labels in self._raw_blocks()
-            ),
-            np.zeros((3, L)),
-        )
+        total = np.zeros((3, L))
+        for y, u, labels in self._raw_blocks():
+            total += _side_sums(L, labels, u.ravel(), y.ravel(), np.ones(y.size))
+        return total
 
     def _raw_blocks(self) -> Any:
         for part in self.entries.blocks():
@@ -296,6 +273,10 @@ class FullDual:
     def size(self) -> float:
         """Return the Frobenius norm of D."""
         return float(np.sqrt(sum(np.square(u).sum() for _, _, u in self._blocks())))
+
+
+# A matrix D of dual variables, one per observed entry (weights included).
+DualPoint = SquaredDual | SparseDual | FullDual
 
 
 def _side_sums(n_labels: int, labels: Any, dual: Array, y: Array, weights: Array) -> Array:
@@ -390,7 +371,6 @@ def certify_factors(
     intercept: Array | None = None,
     *,
     penalty: float,
-    rng: np.random.Generator | None = None,
 ) -> FactorCertificate:
     """Bound how far W H^T is from the minimum over all Z.
 
@@ -406,8 +386,6 @@ def certify_factors(
         Intercept of each label; without one the minimum is over predictors without intercept.
     penalty : float
         Weight of the trace norm relative to the sum of losses.
-    rng : Generator, optional
-        Draws the start of the Lanczos bound for large problems; a fixed seed if not given.
 
     Returns
     -------
@@ -415,10 +393,13 @@ def certify_factors(
 
     Paper: Equation (2).
     """
-    rng = np.random.default_rng(0) if rng is None else rng
     W, H = W.astype(np.float64), H.astype(np.float64)
     dual, losses, scale = _dual_point(problem, problem.matrix.times(W), H, intercept)
-    norm = _gradient_norm(problem, dual, rng)
+    X = problem.matrix
+    operator = Operator(
+        problem.shape, lambda V: X.adjoint(dual.rows(V)), lambda U: dual.columns(X.times(U))
+    )
+    norm = rounded_norm(operator, X, dual.size(), np.random.default_rng(0))
     return FactorCertificate(
         objective=losses + penalty * trace_norm(W, H),
         lower_bound=lower_bound(dual, norm.value, penalty),
@@ -475,17 +456,6 @@ def dual_sides(entries: AnyEntries, A: Array, H: Array, offset: Array) -> Array:
         return dual.sides()
     sums = dual.columns(np.ones((len(A), 1)))[:, 0]
     return np.array([sums, np.zeros_like(sums), entries.labels.label_counts])
-
-
-def _gradient_norm(problem: Problem, dual: DualPoint, rng: np.random.Generator) -> NormBound:
-    """Return an upper bound on |X^T D|_2, rounding of the products included."""
-    X = problem.matrix
-    operator = Operator(
-        problem.shape,
-        lambda V: X.adjoint(dual.rows(V)),
-        lambda U: dual.columns(X.times(U)),
-    )
-    return rounded_norm(operator, X, dual.size(), rng)
 
 
 def rounded_norm(operator: Operator, X: Any, size: float, rng: np.random.Generator) -> NormBound:

@@ -16,21 +16,15 @@ from numpy.typing import NDArray
 from leml_solver._archives import ArchiveError, read_arrays, write_arrays
 from leml_solver.problem import Problem
 
-__all__ = ["Checkpoint", "array_checksum", "data_checksum"]
-
 _FORMAT = "leml_solver checkpoint 1"
 _ARRAYS = ("W", "H", "b")
 
 
 class Checkpoint:
-    """The file of one fit.
+    """The file of one fit, which need not exist yet.
 
-    Parameters
-    ----------
-    path : path
-        It need not exist; its folder must.
-    identity : mapping
-        Everything on which the factors depend, as JSON values under names that users know.
+    `identity` is everything on which the factors depend, as JSON values under names that users
+    know.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
@@ -51,10 +45,7 @@ class Checkpoint:
     def read(self) -> tuple[tuple[NDArray[Any] | None, ...], list[list[Any]]] | None:
         """Return W, H, the intercept and the trace; None if there is no file yet.
 
-        Raises
-        ------
-        ValueError
-            If the file is damaged or belongs to another fit.
+        A file that is damaged or belongs to another fit raises ValueError.
         """
         try:
             arrays = read_arrays(self.path, compressed=False)
@@ -72,7 +63,6 @@ class Checkpoint:
         return tuple(arrays.get(name) for name in _ARRAYS), header["trace"]
 
     def _compare(self, found: dict[str, Any]) -> None:
-        """Raise unless the file is of the same fit."""
         names = sorted(self.identity.keys() | found.keys())
         other = [name for name in names if self.identity.get(name) != found.get(name)]
         if other:

@@ -108,10 +108,8 @@ def cplst(X: Any, Y: Any, rank: int, *, centre: bool = False) -> CPLST:
 
     Parameters
     ----------
-    X : (n, d) array or sparse matrix
-        Features, one row per point.
-    Y : (n, L) array or sparse matrix
-        Labels, all of them known.
+    X, Y
+        As in `low_rank_least_squares`.
     rank : int
         k, at most L.
     centre : bool

@@ -69,15 +69,15 @@ def entries_of(
 ) -> SparseEntries | FullEntries | SquaredEntries:
     """Return the entry sums for labels known in part, in full or but for some."""
     if labels.missing is not None and type(loss) is Squared:
-        return SquaredEntries(labels, dtype)
+        return SquaredEntries(labels, loss, dtype)
     if labels.is_full or (labels.missing is not None and type(loss) in _ZERO_AT_BEST):
         return FullEntries(labels, loss, dtype)
     return SparseEntries(labels, loss, dtype)
 
 
 @dataclass(frozen=True, eq=False)
-class SparseEntries:
-    """Sums over a sparse set of observed entries, in O(|Omega| k)."""
+class _EntriesOf:
+    """Labels and the loss of each of them."""
 
     labels: Labels
     loss: Loss
@@ -87,6 +87,14 @@ class SparseEntries:
     def shape(self) -> tuple[int, int]:
         """(n, L)."""
         return self.labels.shape
+
+    @cached_property
+    def _Y(self) -> Any:
+        return as_matrix(self.labels.complete, self.dtype)
+
+
+class SparseEntries(_EntriesOf):
+    """Sums over a sparse set of observed entries, in O(|Omega| k)."""
 
     @cached_property
     def _entries(self) -> Any:
@@ -192,22 +200,8 @@ class _Lazy:
     offset: Factor | None
 
 
-@dataclass(frozen=True, eq=False)
-class FullEntries:
+class FullEntries(_EntriesOf):
     """Sums over all n x L entries by blocks of rows, in O(n L k) time and O(block) memory."""
-
-    labels: Labels
-    loss: Loss
-    dtype: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, L)."""
-        return self.labels.shape
-
-    @cached_property
-    def _Y(self) -> Any:
-        return as_matrix(self.labels.complete, self.dtype)
 
     def blocks(self) -> list[slice]:
         """Return slices of rows whose dense block stays small."""
@@ -291,28 +285,15 @@ class _LowRank:
     missing: Factor
 
 
-@dataclass(frozen=True, eq=False)
-class SquaredEntries:
+class SquaredEntries(_EntriesOf):
     """Squared loss over all entries but a list of missing ones: closed forms less what they add.
 
     The cost is O((nnz(Y) + missing entries) k + (n + L) k^2).
     """
 
-    labels: Labels
-    dtype: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, L)."""
-        return self.labels.shape
-
-    @cached_property
-    def _Y(self) -> Any:
-        return as_matrix(self.labels.complete, self.dtype)
-
     @cached_property
     def _missing(self) -> SparseEntries:
-        return SparseEntries(Labels(self.shape, None, self.labels.missing), Squared(), self.dtype)
+        return SparseEntries(Labels(self.shape, None, self.labels.missing), self.loss, self.dtype)
 
     def label_losses(self, A: Factor, H: Factor, offset: Factor | None) -> NDArray[np.float64]:
         """Return the loss of each label."""

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,24 +86,12 @@ class FitStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
-    """Where a fit stands after an outer iteration.
+    """Where a fit stands after an outer iteration."""
 
-    Attributes
-    ----------
-    iteration : int
-        Number of outer iterations done; 0 is the start.
-    objective : float
-        Sum of losses + penalty (|W|^2 + |H|^2) / 2.
-    seconds : float
-        Wall time since the fit began.
-    products : float
-        Products with X or its transpose so far, k columns each; a warm start is not counted.
-    """
-
-    iteration: int
-    objective: float
-    seconds: float
-    products: float
+    iteration: int  # outer iterations done; 0 is the start
+    objective: float  # sum of losses + penalty (|W|^2 + |H|^2) / 2
+    seconds: float  # since the fit began
+    products: float  # with X or its transpose, k columns each; a warm start is not counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,24 +256,6 @@ class FactorResult:
         """Return X W H^T plus the intercept, a dense (n, L) array."""
         scores = self.transform(X) @ self.H.T
         return scores if self.intercept is None else scores + self.intercept.astype(scores.dtype)
-
-
-class _Iterate(Protocol):
-    """The current factors and how to improve them."""
-
-    W: Factor
-    H: Factor
-
-    def start(self, W: Factor, H: Factor) -> None: ...
-    def refresh(self) -> None: ...
-    def label_sketch(self, W: Factor) -> Factor: ...
-    def feature_sketch(self, H: Factor) -> Factor: ...
-    def loss(self) -> float: ...
-    def offset(self) -> Array | None: ...
-    def update_W(self) -> None: ...
-    def update_H(self) -> None: ...
-    def snapshot(self) -> tuple[Any, ...]: ...
-    def restore(self, saved: tuple[Any, ...]) -> None: ...
 
 
 def fit_factors(
@@ -486,7 +456,7 @@ class Fit:
             self.data = FullData.of(self.problem, self.options.intercept)
         self.iterate = self._iterate()
 
-    def _iterate(self) -> _Iterate:
+    def _iterate(self) -> FullSquared | GeneralLoss:
         """Choose Algorithm 2 for squared loss with full labels, Algorithm 1 otherwise."""
         problem, options = self.problem, self.options
         dtype, quadratic = problem.matrix.dtype, type(problem.loss) is Squared
@@ -497,12 +467,9 @@ class Fit:
         general = GeneralOptions(options.intercept, quadratic)
         return GeneralLoss(self.features, entries, self.penalty, options.plan, general)
 
+    @one_blas_thread()
     def run(self, random_state: int | np.random.Generator) -> FactorResult:
         """Alternate, then certify the result."""
-        with one_blas_thread():
-            return self._run(random_state)
-
-    def _run(self, random_state: int | np.random.Generator) -> FactorResult:
         self.checkpoint = self._checkpoint(random_state)
         trace = self._resumed()
         if trace is None:
@@ -598,7 +565,6 @@ class Fit:
             self.iterate.restore(before)
 
     def _start(self, random_state: int | np.random.Generator) -> None:
-        """Put the iterate at the factors to start from."""
         rng = np.random.default_rng(random_state)
         if isinstance(self.options.start, str):
             W, H = self._random_start(rng)
@@ -613,7 +579,6 @@ class Fit:
         self.iterate.start(W, H)
 
     def _given_start(self, W: Any, H: Any) -> tuple[Factor, Factor]:
-        """Check the factors given as a start."""
         dtype = self.problem.matrix.dtype
         W, H = (np.array(factor, dtype=dtype, order="C") for factor in (W, H))
         d, L = self.problem.shape
@@ -742,7 +707,6 @@ class Fit:
         return FitStatus.MAX_ITER
 
     def _update(self) -> None:
-        """Update each factor once."""
         updates = {"H": self.iterate.update_H, "W": self.iterate.update_W}
         for letter in self.options.order:
             updates[letter]()
@@ -754,7 +718,6 @@ class Fit:
         return TracePoint(iteration, objective, self._seconds(), self.features.products)
 
     def _seconds(self) -> float:
-        """Return the wall time since the fit began."""
         return time.perf_counter() - self.began
 
 

@@ -280,7 +280,6 @@ def search_rank(
 
 
 def _can_ascend(data: FullData) -> bool:
-    """Whether the dense arrays of the ascent are small enough."""
     n, d, L = data.sizes
     arrays = max(d * L, 0 if n >= d else n * d)
     work = float(n) * d * (d + L)

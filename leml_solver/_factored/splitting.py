@@ -82,20 +82,8 @@ class Splitting:
     """Z, V and the multiplier, with the best bound and the best point so far.
 
     The weight of |Z - V|^2 / 2 is penalty / |Z|_2: singular values then move by their own size.
-
-    Parameters
-    ----------
-    problem : Problem
-        Data and a smooth loss; X^T X of d x d numbers is made.
-    start : ConvexPoint
-        The point that was certified, not zero.
-    certificate : FactorCertificate
-        Its certificate.
-
-    Attributes
-    ----------
-    best : ConvexPoint
-        The start, or the V of least objective.
+    It begins at the point that was certified, which must not be zero; `best` is that point or the
+    V of least objective.
     """
 
     def __init__(
@@ -299,22 +287,18 @@ class _SmoothLosses:
 
 
 def _is_quadratic(problem: Problem) -> bool:
-    """Whether X^T X and X^T Y say everything."""
     return type(problem.loss) is Squared and problem.labels.is_full
 
 
 def _dense(M: Any) -> Array:
-    """Return a matrix as an array."""
     return np.asarray(M.toarray() if sp.issparse(M) else M, dtype=np.float64)
 
 
 def _column_means(M: Any) -> Array:
-    """Return the mean of each column of an array or a sparse matrix."""
     return np.asarray(M.mean(axis=0)).ravel()
 
 
 def _with_ones(X: Any) -> Any:
-    """Return X with a column of ones."""
     ones = np.ones((X.shape[0], 1))
     return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
 

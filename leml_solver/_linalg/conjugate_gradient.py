@@ -77,32 +77,11 @@ class Product:
 class ConjugateGradient:
     """A run of conjugate gradients on M S = residual, in each group.
 
-    Parameters
-    ----------
-    form : QuadraticForm
-        M.
-    residual : (r, k) array
-        The right-hand side, in a Newton step the negative gradient; overwritten.
-    space : Space
-        The groups.
-    tol : float or Numbers
-        A group is closed when its residual has shrunk by this factor.
-    preconditioner : (r, k) array, optional
-        Reciprocals of the diagonal of M, entry by entry.
-    solution : (r, k) array, optional
-        The array to which steps are added, in place; zeros if not given. Not with a radius.
-    radius : Numbers, optional
-        A group is closed where S leaves the ball of this radius, in the norm of the
-        preconditioned variable; a radius of zero closes it at once.
-
-    Attributes
-    ----------
-    solution : (r, k) array
-        The start plus S.
-    open : Numbers of bool
-        The groups that still move.
-    decrease : Numbers
-        How far <S, M S> / 2 - <S, residual> is below its value at S = 0.
+    The residual (r, k), in a Newton step the negative gradient, is overwritten. A group is closed
+    when its residual has shrunk by the factor `tol`, or where S leaves the ball of `radius` in the
+    norm of the preconditioned variable; a radius of zero closes it at once. `preconditioner` (r, k)
+    holds reciprocals of the diagonal of M. Steps are added in place to `solution`, to zeros if it
+    is not given; not with a radius.
     """
 
     def __init__(
@@ -124,9 +103,10 @@ class ConjugateGradient:
         scaled = self._scaled_residual()
         self.direction, self.energy = scaled.copy(), space.inner(residual, scaled)
         self.target = np.square(tol) * self.energy
-        self.open: Chosen = self.energy > self.target
+        self.open: Chosen = self.energy > self.target  # the groups that still move
         if radius is not None:
             self.open &= radius > 0
+        # How far <S, M S> / 2 - <S, residual> is below its value at S = 0.
         self.decrease = np.zeros_like(self.energy)
         self._square = np.zeros_like(self.energy)
 
@@ -165,7 +145,6 @@ class ConjugateGradient:
             self.space.scale_and_add(self.direction, ratio(self.energy, previous), scaled)
 
     def _scaled_residual(self) -> Factor:
-        """Return the residual times the preconditioner."""
         if self.preconditioner is None:
             return self.residual
         return np.asarray(self.residual * self.preconditioner)

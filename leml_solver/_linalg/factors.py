@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leml_solver._linalg import compiled as kernels
 from leml_solver._linalg.conjugate_gradient import Numbers
 from leml_solver._linalg.matrices import Factor
-from leml_solver._linalg.threads import Rows, even_rows, gram_blocks, matmul, parallel_map
+from leml_solver._linalg.threads import SHARED_PRODUCT, Rows, even_rows, matmul, parallel_map
 
 
 def column_inner(A: Factor, B: Factor) -> Numbers:
@@ -80,7 +80,8 @@ def gram(A: Factor) -> Square:
             total += part.T @ part
         return total
 
-    return np.asarray(sum(parallel_map(partial, gram_blocks(A))))
+    parts = even_rows(A.shape[0], float(A.size) * A.shape[1], SHARED_PRODUCT)
+    return np.asarray(sum(parallel_map(partial, parts)))
 
 
 def eigenvectors(M: Square) -> tuple[NDArray[np.float64], Square]:

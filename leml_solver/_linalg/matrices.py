@@ -218,7 +218,6 @@ class Tiles:
 
     @staticmethod
     def _pack(B: Factor, first: int, panel: Factor) -> None:
-        """Copy columns of B into the panel."""
         width = min(panel.shape[1], B.shape[1] - first)
 
         def copy(rows: Rows) -> None:
@@ -300,7 +299,6 @@ def _tile_width(n_columns: int, n_rows: int, nnz: int, cached: int) -> int:
 
 
 def _panel_width(dtype: np.dtype[Any], k: int) -> int:
-    """Return how many columns a panel has."""
     wide, narrow = (size // dtype.itemsize for size in (kernels.WIDE_BYTES, kernels.NARROW_BYTES))
     # A wide panel costs at most four narrow ones; take it when it is at least half full.
     return wide if 2 * k > wide else narrow

@@ -31,7 +31,7 @@ _Result = TypeVar("_Result")
 Rows = tuple[int, int]
 
 SHARED_LOOP = 1e6  # multiply-adds of a compiled loop from which on a second thread pays off
-_SHARED_PRODUCT = 5e7  # multiply-adds of a BLAS product from which on a second thread pays off
+SHARED_PRODUCT = 5e7  # multiply-adds of a BLAS product from which on a second thread pays off
 
 _limit: ContextVar[int | None] = ContextVar("leml_threads", default=None)
 
@@ -215,7 +215,7 @@ def balanced_rows(pointers: NDArray[Any], work: float) -> list[Rows]:
 
 def matmul(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     """Return A B, rows of A shared among the threads."""
-    parts = even_rows(A.shape[0], float(A.shape[0]) * A.shape[1] * B.shape[1], _SHARED_PRODUCT)
+    parts = even_rows(A.shape[0], float(A.shape[0]) * A.shape[1] * B.shape[1], SHARED_PRODUCT)
     if len(parts) == 1:
         return np.asarray(A @ B)
     out = np.empty((A.shape[0], B.shape[1]), dtype=np.result_type(A, B))
@@ -225,8 +225,3 @@ def matmul(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
 
     parallel_map(multiply, parts)
     return out
-
-
-def gram_blocks(A: NDArray[Any]) -> list[Rows]:
-    """Return the blocks of rows in which A^T A is summed."""
-    return even_rows(A.shape[0], float(A.size) * A.shape[1], _SHARED_PRODUCT)

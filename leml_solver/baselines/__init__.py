@@ -1,4 +1,4 @@
-"""The methods that LEML is compared with, one file each, under the interface of LEMLClassifier.
+"""The methods that LEML is compared with, under the interface of LEMLClassifier.
 
 Importing this package loads scikit-learn and numba.
 
@@ -9,9 +9,8 @@ from leml_solver.baselines.base import Baseline
 from leml_solver.baselines.bayesian_cs import BayesianCSClassifier
 from leml_solver.baselines.binary_relevance import BinaryRelevanceClassifier
 from leml_solver.baselines.compressed_sensing import CompressedSensingClassifier
-from leml_solver.baselines.cplst import CPLSTClassifier
 from leml_solver.baselines.label_frequencies import LabelFrequencyClassifier
-from leml_solver.baselines.plst import PLSTClassifier
+from leml_solver.baselines.label_space import CPLSTClassifier, PLSTClassifier
 from leml_solver.baselines.wsabie import WSABIEClassifier
 
 __all__ = [

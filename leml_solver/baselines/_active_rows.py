@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from leml_solver._linalg.threads import parallel_map
 from leml_solver.baselines._label_losses import CURVATURES, Signs
 
-__all__ = ["RowSolver"]
-
 Array = NDArray[np.float64]
 Apply = Callable[[Array], Array]
 
@@ -32,34 +30,17 @@ _STEEP = 1e10  # the trace of a system beyond which a Cholesky factor has few di
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSolver:
-    """Minimisers by the equations of the rows.
+    """Minimisers by the equations of the rows."""
 
-    Attributes
-    ----------
-    X : (n, d) array or CSR matrix
-        Features without the constant.
-    penalty : float
-        mu.
-    intercept : bool
-        Whether there is a b, which is not penalised.
-    loss : str
-        "squared" or "squared_hinge".
-    """
-
-    X: Any
-    penalty: float
-    intercept: bool
-    loss: str
+    X: Any  # (n, d) array or CSR matrix: features without the constant
+    penalty: float  # mu
+    intercept: bool  # whether there is a b, which is not penalised
+    loss: str  # "squared" or "squared_hinge"
 
     def minimisers(self, active: NDArray[np.bool_], signs: Signs) -> Array:
         """Return the (d, p) weights, with b as last row if there is one.
 
-        Parameters
-        ----------
-        active : (n, p) boolean array
-            The rows that count for each label, at least one.
-        signs : (n, p) int8 array
-            Labels as signs.
+        `active` (n, p) marks the rows that count for each label, at least one.
         """
         found = parallel_map(
             lambda j: self._solve(active[:, j], signs[:, j]), range(signs.shape[1])
@@ -67,7 +48,6 @@ class RowSolver:
         return np.column_stack(found)
 
     def _solve(self, active: NDArray[np.bool_], signs: Signs) -> Array:
-        """Return the weights of one label."""
         rows = np.flatnonzero(active)
         X, y = self.X[rows], signs[rows].astype(np.float64)
         if self.loss == "squared":

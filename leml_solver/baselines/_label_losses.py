@@ -17,16 +17,6 @@ from numpy.typing import NDArray
 from leml_solver._linalg.threads import Rows, even_rows, parallel_map
 from leml_solver.labels import Labels
 
-__all__ = [
-    "CURVATURES",
-    "LOSS_NUMBERS",
-    "Signs",
-    "column_losses",
-    "derivatives",
-    "label_blocks",
-    "line_derivatives",
-]
-
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
@@ -54,14 +44,12 @@ def label_blocks(labels: Labels) -> Iterator[tuple[slice, Signs]]:
 
 
 def _full_signs(labels: Labels, part: slice) -> Signs:
-    """Return the signs of labels that are all known."""
     block = labels.complete[:, part]
     dense = block.toarray() if hasattr(block, "toarray") else block
     return np.where(dense > 0, 1, -1).astype(np.int8)
 
 
 def _known_signs(labels: Labels, part: slice) -> Signs:
-    """Return the signs of labels of which some are missing."""
     entries: Any = labels.entries
     ends = entries.by_label.indptr[part.start : part.stop + 1]
     which = slice(ends[0], ends[-1])
@@ -94,7 +82,6 @@ def _value(loss: int, sign: float, f: float) -> Any:
 
 @_compiled
 def _slope_and_curvature(loss: int, sign: float, f: float) -> Any:
-    """Return the first and the second derivative in f."""
     if loss == _SQUARED:
         return f - 0.5 * (1 + sign), 1.0
     margin = sign * f
@@ -108,7 +95,6 @@ def _slope_and_curvature(loss: int, sign: float, f: float) -> Any:
 
 @_compiled
 def _add_losses(loss: int, signs: Signs, f: Array, out: Array, rows: Rows) -> None:
-    """Add the losses of some rows to the columns' sums."""
     for i in range(rows[0], rows[1]):
         for j in range(out.size):
             if signs[i, j] != 0:
@@ -119,7 +105,6 @@ def _add_losses(loss: int, signs: Signs, f: Array, out: Array, rows: Rows) -> No
 def _write_derivatives(
     loss: int, signs: Signs, f: Array, slopes: Array, curvatures: Array, rows: Rows
 ) -> None:
-    """Write both derivatives at the entries of some rows."""
     for i in range(rows[0], rows[1]):
         for j in range(f.shape[1]):
             if signs[i, j] == 0:

@@ -3,7 +3,8 @@ r"""One penalised linear model per label: truncated Newton methods side by side.
 For each label, :math:`\sum_{i \in \Omega_l} \ell(y_{il}, x_i^T w) + \frac12 \sum_f penalties_f
 w_f^2`. Newton systems are solved by conjugate gradients, preconditioned by the diagonal, for all
 labels at once, or exactly where few rows count; step lengths by a line search. A label is
-dropped when it is done.
+dropped when it is done. Labels share the products with X: one with 64 columns costs as much as
+five with one column each.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leml_solver._linalg.conjugate_gradient import ratio
-from leml_solver._linalg.factors import column_inner
+from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Product, ratio
+from leml_solver._linalg.factors import Groups, column_inner
+from leml_solver._linalg.matrices import Matrix
 from leml_solver.baselines._active_rows import RowSolver
-from leml_solver.baselines._label_losses import line_derivatives
-from leml_solver.baselines._label_objectives import Model, SeparateLabels, newton_directions
-
-__all__ = ["LabelFits", "NewtonOptions", "fit_side_by_side"]
+from leml_solver.baselines._label_losses import (
+    Signs,
+    column_losses,
+    derivatives,
+    line_derivatives,
+)
 
 Array = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -31,6 +35,91 @@ _FLAT = 0.01  # share of the slope that a line search leaves
 _TRIALS = 30
 _NEAR = 0.5  # what is left of a gradient when the rows that count do not change much any more
 _FEW_ROWS = 1000  # whose equations cost no more than conjugate gradients
+_CG_STEPS = 1000
+_CROWDED = 0.75  # share of labels still open above which the others are not taken out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeparateLabels:
+    """The objectives of some labels."""
+
+    # X (n, d), with a column of ones for an intercept, and its squares.
+    features: Matrix
+    squares: Matrix
+    penalties: Array  # (d,): zero for the intercept
+    loss: str  # "squared", "logistic" or "squared_hinge"
+    signs: Signs  # (n, p): labels as signs, 0 for missing
+
+    def objectives(self, W: Array, f: Array) -> Array:
+        """Return the objective of each label; f is X W."""
+        losses = column_losses(self.loss, self.signs, f)
+        return np.asarray(losses + 0.5 * (self.penalties @ np.square(W)))
+
+    def part(self, labels: Chosen) -> SeparateLabels:
+        """Return the objectives of some of the labels."""
+        signs = np.ascontiguousarray(self.signs[:, labels])
+        return SeparateLabels(self.features, self.squares, self.penalties, self.loss, signs)
+
+    def model(self, W: Array, f: Array) -> Model:
+        """Return the quadratic model of the objectives at W."""
+        at = derivatives(self.loss, self.signs, f)
+        weights = self.penalties[:, None]
+        diagonal = self.squares.adjoint(at.curvatures) + weights
+        gradient = self.features.adjoint(at.slopes) + weights * W
+        return Model(self, gradient, at.curvatures, 1 / np.where(diagonal > 0, diagonal, 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """Gradients (d, p), curvatures of the losses (n, p), reciprocals of the Hessian's diagonal."""
+
+    problem: SeparateLabels
+    gradient: Array
+    curvatures: Array
+    scale: Array
+
+    def sizes(self) -> Array:
+        """Return the size of each gradient in the norm of the preconditioner."""
+        return np.sqrt(column_inner(self.gradient, self.scale * self.gradient))
+
+    def product(self, S: Array) -> Array:
+        """Return X^T (C * (X S)) + penalties S."""
+        image = self.problem.features.times(S)
+        image *= self.curvatures
+        return np.asarray(
+            self.problem.features.adjoint(image) + self.problem.penalties[:, None] * S
+        )
+
+    def part(self, labels: Chosen) -> Model:
+        """Return the models of some of the labels; the problem, which is not used, stays."""
+        columns = (self.gradient, self.curvatures, self.scale)
+        return Model(self.problem, *(np.ascontiguousarray(A[:, labels]) for A in columns))
+
+
+def newton_directions(model: Model, accuracy: Array) -> Array:
+    """Return S with Hessian S = -gradient, solved to the accuracy of each label.
+
+    The labels that are good enough are taken out once there are many.
+    """
+    found, where = np.zeros_like(model.gradient), np.arange(accuracy.size)
+    run = ConjugateGradient(
+        Product(model.product, Groups.COLUMNS),
+        -model.gradient,
+        Groups.COLUMNS,
+        tol=accuracy[None, :],
+        preconditioner=model.scale,
+    )
+    for _ in range(_CG_STEPS):
+        open_ = run.open[0]
+        if open_.mean() < _CROWDED:
+            found[:, where] = run.solution
+            where, model = where[open_], model.part(open_)
+            run = run.columns(open_, Product(model.product, Groups.COLUMNS))
+        if not where.size:
+            break
+        run.step(last=False)
+    found[:, where] = run.solution
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +132,14 @@ class NewtonOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelFits:
-    """The models of some labels.
+    """The models of some labels."""
 
-    Attributes
-    ----------
-    W : (d, p) array
-    objectives : (p,) array
-    gradients : (p,) array
-        Sizes of the gradients relative to those at the start, in the norm of the Hessian's
-        diagonal.
-    steps : int
-        Newton steps taken, the most of any label.
-    """
-
-    W: Array
-    objectives: Array
+    W: Array  # (d, p)
+    objectives: Array  # (p,)
+    # (p,): sizes of the gradients relative to those at the start, in the norm of the Hessian's
+    # diagonal.
     gradients: Array
-    steps: int
+    steps: int  # Newton steps taken, the most of any label
 
 
 class _Newton:
@@ -97,7 +177,6 @@ class _Newton:
         return model.part(open_)
 
     def _step(self, model: Model, tol: float) -> None:
-        """Take a Newton step in each label."""
         S = self._directions(model, tol)
         image = self.problem.features.times(S)
         length = self._lengths(S, image, column_inner(model.gradient, S))
@@ -106,7 +185,6 @@ class _Newton:
         self.steps += 1
 
     def _directions(self, model: Model, tol: float) -> Array:
-        """Return a Newton direction for each label."""
         few = self._few_rows(model)
         S, left = np.empty_like(self.W), self.left[self.where]
         if few.any() and self.rows is not None:
@@ -164,18 +242,9 @@ def fit_side_by_side(
 ) -> LabelFits:
     """Minimise each label's objective.
 
-    Parameters
-    ----------
-    problem : SeparateLabels
-        The objectives.
-    start : (d, p) array
-        Where to begin, and the point whose gradients others are compared with.
-    options : NewtonOptions
-        When to stop.
-    guess : (d, p) array, optional
-        Where to begin instead: a point that may be the solution already.
-    rows : RowSolver, optional
-        Solver of the same problem by the equations of the rows; not for the logistic loss.
+    Gradients are compared with those at `start` (d, p), from where the search begins unless
+    `guess`, a point that may be the solution already, is given. `rows` solves the same problem by
+    the equations of the rows; not for the logistic loss.
     """
     f = problem.features.times(start)
     rounding = _ROUNDING * np.sqrt(problem.objectives(start, f))

@@ -15,8 +15,6 @@ from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator
 from leml_solver._estimation.targets import class_targets
 from leml_solver.labels import Labels
 
-__all__ = ["Baseline", "with_constant"]
-
 Array = NDArray[Any]
 
 
@@ -119,7 +117,6 @@ def with_constant(X: Any, wanted: bool) -> Any:
 
 
 def _missing_message(name: str, labels: Labels) -> str:
-    """Say that labels are missing where none may be."""
     n, n_labels = labels.shape
     return (
         f"{name} needs every label, got {n * n_labels - labels.n_observed} missing of "

@@ -18,8 +18,6 @@ from leml_solver._linalg.threads import Rows, even_rows, parallel_map
 from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels
 
-__all__ = ["BayesianCSClassifier"]
-
 Array = NDArray[Any]
 
 
@@ -111,7 +109,6 @@ class BayesianCSClassifier(Baseline):
     random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        """Check the parameters and fit to float64 rows and 0/1 labels."""
         k = positive_integer(self.rank, "rank")
         noise, variance = (positive(getattr(self, n), n) for n in ("noise", "weight_variance"))
         # Checked here, so that `fit` reports a mistake, and not only where each is used.
@@ -128,7 +125,6 @@ class BayesianCSClassifier(Baseline):
             self._fit_missing(weights, labels)
 
     def _prior(self) -> SparsityPrior:
-        """Return the prior of the precisions."""
         return SparsityPrior(
             positive(self.prior_shape, "prior_shape"), positive(self.prior_rate, "prior_rate")
         )
@@ -152,11 +148,9 @@ class BayesianCSClassifier(Baseline):
                 break
 
     def _update(self, posterior: LabelPosterior, measurements: Array, steps: int) -> LabelTerms:
-        """Improve q(y) and q(alpha)."""
         return update_labels(posterior, measurements, self.Phi_, float(self.noise), steps)
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows."""
         measurements = np.asarray(with_constant(X, self.fit_intercept) @ self.W_)
         shape = (measurements.shape[0], self.n_labels_)
         posterior = LabelPosterior.start(np.zeros(shape), np.ones(shape, bool), self._prior())
@@ -219,23 +213,13 @@ class SparsityPrior(NamedTuple):
 
 
 class LabelPosterior(NamedTuple):
-    """q(y) and q(alpha) of n points; the arrays are updated in place.
+    """q(y) and q(alpha) of n points; the arrays are updated in place."""
 
-    Attributes
-    ----------
-    mean, variance : (n, L) arrays
-        Moments of q(y_ij); an observed label is its value with variance 0.
-    rate : (n, L) array
-        q(alpha_ij) = Gamma(prior.shape + 1/2, rate).
-    latent : (n, L) boolean array
-        Which labels are not observed.
-    prior : SparsityPrior
-    """
-
+    # (n, L): moments of q(y_ij); an observed label is its value with variance 0.
     mean: Array
     variance: Array
-    rate: Array
-    latent: NDArray[np.bool_]
+    rate: Array  # (n, L): q(alpha_ij) = Gamma(prior.shape + 1/2, rate)
+    latent: NDArray[np.bool_]  # (n, L): which labels are not observed
     prior: SparsityPrior
 
     @classmethod
@@ -269,18 +253,10 @@ def _clamped(labels: Labels, prior: SparsityPrior) -> LabelPosterior:
 
 @dataclass(frozen=True, slots=True)
 class LabelTerms:
-    """What the bound needs of q(y) beyond its means.
+    """What the bound needs of q(y) beyond its means."""
 
-    Attributes
-    ----------
-    entropy : float
-        Entropy of q(y), latent labels only.
-    measured_variance : float
-        Sum over points of the trace of the covariance of Phi y.
-    """
-
-    entropy: float
-    measured_variance: float
+    entropy: float  # of q(y), latent labels only
+    measured_variance: float  # sum over points of the trace of the covariance of Phi y
 
 
 def update_labels(
@@ -288,18 +264,8 @@ def update_labels(
 ) -> LabelTerms:
     """Improve q(y) = prod_j q(y_j), one label after the other, and q(alpha), `steps` times.
 
-    Parameters
-    ----------
-    posterior : LabelPosterior
-        Updated in place.
-    measurements : (n, k) array
-        E[z].
-    Phi : (k, L) array
-        The projection.
-    noise : float
-        Variance of z - Phi y.
-    steps : int
-        Passes over the labels of a point.
+    The posterior is updated in place; `measurements` (n, k) are E[z], and `noise` is the variance
+    of z - Phi y.
     """
     residual = measurements - posterior.mean @ Phi.T
     columns, squares = np.ascontiguousarray(Phi.T), np.square(Phi).sum(axis=0)

@@ -15,15 +15,17 @@ from argument_checks import one_of, positive, positive_integer
 from leml_solver._linalg.matrices import as_matrix
 from leml_solver.baselines._active_rows import RowSolver
 from leml_solver.baselines._label_losses import CURVATURES, label_blocks
-from leml_solver.baselines._label_newton import LabelFits, NewtonOptions, fit_side_by_side
-from leml_solver.baselines._label_objectives import SeparateLabels
+from leml_solver.baselines._label_newton import (
+    LabelFits,
+    NewtonOptions,
+    SeparateLabels,
+    fit_side_by_side,
+)
 from leml_solver.baselines.base import Array, Baseline, with_constant
 from leml_solver.baselines.label_frequencies import label_counts
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.labels import Labels
 from leml_solver.metrics import loss_threshold
-
-__all__ = ["BinaryRelevanceClassifier"]
 
 # The best constant prediction (nearly, for the logistic loss) from positives and observations.
 _CONSTANTS: dict[str, Callable[[Array, Array], Array]] = {
@@ -89,7 +91,6 @@ class BinaryRelevanceClassifier(Baseline):
     tol: float = 1e-4
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        """Check the parameters and fit to float64 rows and 0/1 labels."""
         self._threshold = loss_threshold(one_of(self.loss, "loss", tuple(_CONSTANTS)))
         positive(self.penalty, "penalty")
         options = NewtonOptions(
@@ -98,7 +99,6 @@ class BinaryRelevanceClassifier(Baseline):
         self._keep(self._fit_labels(X, labels, options))
 
     def _fit_labels(self, X: Any, labels: Labels, options: NewtonOptions) -> list[LabelFits]:
-        """Fit the labels, some at a time."""
         joined = with_constant(X, bool(self.fit_intercept))
         squared = joined.power(2) if sparse.issparse(joined) else np.square(joined)
         features, squares = as_matrix(joined), as_matrix(squared)
@@ -114,7 +114,6 @@ class BinaryRelevanceClassifier(Baseline):
         return fits
 
     def _row_solver(self, X: Any) -> RowSolver | None:
-        """Return the solver for labels of which few rows count."""
         if self.loss not in CURVATURES:
             return None
         return RowSolver(X, float(self.penalty), bool(self.fit_intercept), self.loss)
@@ -124,8 +123,8 @@ class BinaryRelevanceClassifier(Baseline):
         if self.loss != "squared" or not labels.is_full:
             return None
         intercept = bool(self.fit_intercept)
-        model = ridge_regression(X, labels.complete, self.penalty, intercept=intercept)
-        return np.vstack([model.Z, model.intercept]) if intercept else model.Z
+        Z, b = ridge_regression(X, labels.complete, self.penalty, intercept=intercept)
+        return np.vstack([Z, b]) if intercept else Z
 
     def _keep(self, fits: list[LabelFits]) -> None:
         """Store what was fitted, and warn of labels that have not converged."""
@@ -148,5 +147,4 @@ class BinaryRelevanceClassifier(Baseline):
             )
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows."""
         return np.asarray(X @ self.Z_) + self.intercept_

@@ -16,8 +16,6 @@ from leml_solver.baselines.base import Array, Baseline
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.labels import Labels
 
-__all__ = ["CompressedSensingClassifier"]
-
 
 @dataclass(eq=False, repr=False)
 class CompressedSensingClassifier(Baseline):
@@ -69,29 +67,25 @@ class CompressedSensingClassifier(Baseline):
     random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        """Check the parameters and fit to float64 rows and 0/1 labels."""
         m, n_labels = positive_integer(self.n_measurements, "n_measurements"), labels.shape[1]
         rng = np.random.default_rng(solver_seed(self.random_state))
         A = rng.standard_normal((m, n_labels)) / np.sqrt(m)
         # More than m columns of A are dependent, so no more coefficients are determined.
         self.sparsity_ = min(self._wanted_sparsity(labels), m, n_labels)
-        model = ridge_regression(
+        self.W_, self.measurement_intercept_ = ridge_regression(
             X,
             np.asarray(labels.complete @ A.T),
             nonnegative(self.ridge, "ridge"),
             intercept=bool(self.fit_intercept),
         )
         self.measurement_matrix_ = A
-        self.W_, self.measurement_intercept_ = model.Z, model.intercept
 
     def _wanted_sparsity(self, labels: Labels) -> int:
-        """Return the sparsity asked for, or the average one."""
         if self.sparsity is not None:
             return positive_integer(self.sparsity, "sparsity")
         return max(1, math.ceil(float(labels.complete.sum()) / labels.shape[0]))
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows."""
         predicted = np.asarray(X @ self.W_) + self.measurement_intercept_
         norms = np.linalg.norm(self.measurement_matrix_, axis=0)
         atoms = np.ascontiguousarray((self.measurement_matrix_ / norms).T)
@@ -111,13 +105,8 @@ class CompressedSensingClassifier(Baseline):
 def graded_scores(recovered: Array, rest: Array) -> Array:
     """Return recovered coefficients, and where they are zero `rest`, kept below the positive ones.
 
-    Parameters
-    ----------
-    recovered : (n, L) array
-        Sparse coefficients.
-    rest : (n, L) array
-        What the other labels would have; in each row it is scaled so as to stay below one half and
-        below every positive coefficient.
+    In each row `rest`, what the other labels would have, is scaled so as to stay below one half
+    and below every positive coefficient.
     """
     absent = recovered == 0
     ceiling = np.where(recovered > 0, recovered, 0.5).min(axis=1)

@@ -11,8 +11,6 @@ from argument_checks import nonnegative
 from leml_solver.baselines.base import Array, Baseline
 from leml_solver.labels import Labels
 
-__all__ = ["LabelFrequencyClassifier"]
-
 
 @dataclass(eq=False, repr=False)
 class LabelFrequencyClassifier(Baseline):
@@ -46,7 +44,6 @@ class LabelFrequencyClassifier(Baseline):
     smoothing: float = 1.0
 
     def _fit(self, X: Any, labels: Labels) -> None:  # noqa: ARG002
-        """Check the parameters and fit to float64 rows and 0/1 labels."""
         smoothing = nonnegative(self.smoothing, "smoothing")
         positives, observed = label_counts(labels)
         average = positives.sum() / observed.sum()
@@ -55,7 +52,6 @@ class LabelFrequencyClassifier(Baseline):
         self.frequencies_ = np.where(counted > 0, share, average)
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows."""
         return np.broadcast_to(self.frequencies_, (X.shape[0], self.n_labels_))
 
     def __sklearn_tags__(self) -> Any:

@@ -25,48 +25,19 @@ from leml_solver._estimation.blocks import dense
 from leml_solver._factored.closed_forms import Compression, compress
 from leml_solver._lazy import cached_property
 
-__all__ = [
-    "Centred",
-    "LinearModel",
-    "column_means",
-    "ridge_regression",
-    "with_full_columns_centred",
-]
-
 Array = NDArray[np.float64]
 
 _SMALL = 1 << 20  # entries of a sparse X that are decomposed densely: 8 MB
 _DEPENDENT = 1e-10  # eigenvalues of a Gram matrix below this share of the largest count as zero
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearModel:
-    """Predictions X Z + intercept.
-
-    Attributes
-    ----------
-    Z : (d, m) array
-    intercept : (m,) array
-    """
-
-    Z: Array
-    intercept: Array
-
-
 @dataclass(frozen=True, eq=False)
 class Centred:
-    """Features and targets, each minus its means or unchanged.
+    """Features and targets, each minus its means or unchanged."""
 
-    Attributes
-    ----------
-    X : (n, d) array or CSR matrix
-    Y : (n, m) array or CSR matrix
-    centre_features, centre_targets : bool
-        Whether means are subtracted.
-    """
-
-    X: Any
-    Y: Any
+    X: Any  # (n, d) array or CSR matrix
+    Y: Any  # (n, m) array or CSR matrix
+    # Whether means are subtracted.
     centre_features: bool
     centre_targets: bool
 
@@ -107,7 +78,6 @@ class Centred:
 
     @property
     def _tall(self) -> bool:
-        """Whether X has at least as many rows as columns."""
         return bool(self.X.shape[0] >= self.X.shape[1])
 
     def targets(self) -> Array:
@@ -166,23 +136,15 @@ class Centred:
         return Compression(self.adjoint(U) / sigma, sigma, U.T @ self.targets())
 
 
-def ridge_regression(X: Any, Y: Any, ridge: float, *, intercept: bool) -> LinearModel:
-    r"""Return the minimiser of :math:`\|Y - XZ - 1b^T\|_F^2 + ridge \|Z\|_F^2`.
+def ridge_regression(X: Any, Y: Any, ridge: float, *, intercept: bool) -> tuple[Array, Array]:
+    r"""Return the minimiser Z, b of :math:`\|Y - XZ - 1b^T\|_F^2 + ridge \|Z\|_F^2`.
 
-    Parameters
-    ----------
-    X : (n, d) array or CSR matrix
-        Features.
-    Y : (n, m) array or CSR matrix
-        Targets.
-    ridge : float
-        Weight of the penalty; at zero, the minimiser of least norm.
-    intercept : bool
-        Whether there is a b, which is not penalised.
+    At ridge zero it is the minimiser of least norm; b is not penalised, and zero without an
+    `intercept`.
     """
     data = Centred(X, Y, intercept, intercept)
     Z = data.ridge(ridge)
-    return LinearModel(Z, np.asarray(data.Y_means - data.X_means @ Z))
+    return Z, np.asarray(data.Y_means - data.X_means @ Z)
 
 
 def column_means(X: Any) -> Array:
@@ -206,12 +168,10 @@ def with_full_columns_centred(X: Any, means: Array) -> tuple[Any, Array]:
 
 
 def _vector(row: Any) -> Array:
-    """Return a row, sparse or not, as a vector."""
     return dense(row).ravel()
 
 
 def _means(A: Any) -> Array:
-    """Return the mean of each column."""
     return np.asarray(A.mean(axis=0)).ravel()
 
 

@@ -15,8 +15,6 @@ from leml_solver._estimation.scored import solver_seed
 from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels
 
-__all__ = ["WSABIEClassifier"]
-
 Array = NDArray[Any]
 
 _SCHEDULES = ("adagrad", "constant")
@@ -103,14 +101,12 @@ class WSABIEClassifier(Baseline):
     random_state: Any = None
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        """Check the parameters and fit to float64 rows and 0/1 labels."""
         rng = np.random.default_rng(solver_seed(self.random_state))
         points = sparse.csr_matrix(with_constant(X, self.fit_intercept))
         self._rank_labels(points, labels, rng)
         self._threshold = 0.0 if labels.shape[1] == 1 else self._cut(X, labels, rng)
 
     def _rank_labels(self, X: Any, labels: Labels, rng: np.random.Generator) -> None:
-        """Run the epochs."""
         k, n_labels = positive_integer(self.rank, "rank"), max(2, labels.shape[1])
         steps = self._steps(n_labels)
         adagrad = int(one_of(self.schedule, "schedule", _SCHEDULES) == "adagrad")
@@ -126,7 +122,6 @@ class WSABIEClassifier(Baseline):
         self.W_, self.H_ = factors
 
     def _steps(self, n_labels: int) -> Steps:
-        """Return how steps are made, all parameters checked."""
         return Steps(
             positive(self.learning_rate, "learning_rate"),
             nonnegative(self.margin, "margin"),
@@ -142,7 +137,6 @@ class WSABIEClassifier(Baseline):
         return float(np.quantile(self._scores(X[np.sort(rows)]), 1 - share))
 
     def _scores(self, X: Any) -> Array:
-        """Return the (m, L) scores of checked rows."""
         scores = np.asarray(with_constant(X, self.fit_intercept) @ self.W_) @ self.H_.T
         return scores[:, :1] - scores[:, 1:] if self.n_labels_ == 1 else scores
 
@@ -187,19 +181,13 @@ class Steps(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Positive entries, and where the negative labels of their rows are found.
+    """Positive entries, and where the negative labels of their rows are found."""
 
-    Attributes
-    ----------
-    labels, pointers, rows : arrays
-        Label of each positive entry, row pointers, and the row of each.
-    negative_labels, negative_pointers : arrays
-        Observed negatives; no pointers if every label that is not positive is negative.
-    """
-
+    # Label of each positive entry, row pointers, and the row of each.
     labels: Array
     pointers: Array
     rows: Array
+    # Observed negatives; no pointers if every label that is not positive is negative.
     negative_labels: Array
     negative_pointers: Array
 
@@ -233,7 +221,6 @@ def _observed(labels: Labels) -> tuple[Array, Array, Array]:
 
 
 def _by_row(rows: Array, columns: Array, n: int) -> tuple[Array, Array]:
-    """Return labels with row pointers."""
     return columns, np.searchsorted(rows, np.arange(n + 1)).astype(np.int64)
 
 
@@ -261,22 +248,8 @@ def epoch(
 ) -> int:
     """Visit the positive entries in the given order; return how many met a violator.
 
-    Parameters
-    ----------
-    X : Points
-        Features.
-    pairs : Pairs
-        Observed labels.
-    order : array
-        Numbers of positive entries.
-    factors : Factors
-        Changed in place.
-    past : Factors
-        Sums of squared gradients of their rows, 0 or 1 number for each; changed in place.
-    steps : Steps
-        Rate, margin, radius and weights.
-    rng : numpy Generator
-        Where draws come from.
+    The factors are changed in place, and so is `past`, sums of squared gradients of their rows
+    with 0 or 1 number for each.
     """
     W, H = factors.W, factors.H
     z, is_positive = np.empty(W.shape[1]), np.zeros(H.shape[0], dtype=np.bool_)
@@ -314,12 +287,7 @@ def find_violator(
 ) -> tuple[int, int]:
     """Draw negative labels until one scores above `least`, at most `count` times.
 
-    Returns
-    -------
-    label : int
-        The violator, -1 if none was met.
-    rank : int
-        Estimated number of violators: negatives over draws, rounded down.
+    Return the label, -1 if none was met, and its rank: negatives over draws, rounded down.
     """
     for draws in range(1, count + 1):
         label = draw_negative(candidates, is_positive, rng)

@@ -10,8 +10,6 @@ from leml_solver.readers.arff_header import Column, Lines, split_values
 from leml_solver.readers.dataset import Row
 from leml_solver.readers.lines import BadLineError, Notes
 
-__all__ = ["ArffParser", "arff_rows"]
-
 
 @dataclass(frozen=True, slots=True)
 class ArffParser:
@@ -40,7 +38,6 @@ class ArffParser:
         return self._assembled(self._sparse(text) if sparse else self._dense(text))
 
     def _dense(self, text: str) -> Iterable[tuple[int, str]]:
-        """Return (attribute, value) of all attributes."""
         values = split_values(text)
         if len(values) != len(self.columns):
             raise BadLineError(f"expected {len(self.columns)} values, got {len(values)}.")
@@ -62,7 +59,6 @@ class ArffParser:
         return {**self.defaults, **given}.items()
 
     def _assembled(self, values: Iterable[tuple[int, str]]) -> Row:
-        """Return the row of these attribute values."""
         row = Row([], [], [], [])
         for at, text in values:
             column = self.columns[at]
@@ -78,7 +74,6 @@ class ArffParser:
 
 
 def _add_label(row: Row, label: int, value: float) -> None:
-    """Append a label to the positive or to the missing ones."""
     if math.isnan(value):
         row.missing.append(label)  # type: ignore[attr-defined]
     elif value > 0:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from leml_solver.readers.lines import BadLineError, Notes, ReadError
 
-__all__ = ["Attribute", "Column", "arff_header", "columns", "split_values", "unquoted"]
-
 Lines = Iterator[tuple[int, bytes]]
 _QUOTED = r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\""
 _ATTRIBUTE = re.compile(rf"@attribute\s++({_QUOTED}|[^\s{{]++)\s*+(.*)", re.IGNORECASE | re.DOTALL)
@@ -30,27 +28,16 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What an attribute's value becomes.
-
-    Attributes
-    ----------
-    name : str
-        The attribute.
-    first : int
-        Its first column among the features, or its number among the labels; -1 if it is dropped.
-    label : bool
-        Whether it is a label.
-    codes : mapping of str to (int, float), or None
-        For a nominal attribute, the column and the number of each value; None for a number.
-    default : str
-        The value that a sparse row omits.
-    """
+    """What an attribute's value becomes."""
 
     name: str
+    # Its first column among the features, or its number among the labels; -1 if it is dropped.
     first: int
     label: bool = False
+    # For a nominal attribute, the column and the number of
+    # each value; None for a number.
     codes: Mapping[str, tuple[int, float]] | None = None
-    default: str = "0"
+    default: str = "0"  # the value that a sparse row omits
 
     def decode(self, text: str) -> tuple[int, float]:
         """Return the column and the number of a value."""
@@ -62,7 +49,6 @@ class Column:
 
 
 def _number(text: str, name: str) -> float:
-    """Return a finite number."""
     if "_" in text or text == "?":
         raise BadLineError(
             f"attribute {name!r} is missing or not a number ({text[:40]!r}); impute it."
@@ -97,7 +83,6 @@ def arff_header(lines: Lines, path: str) -> tuple[str, list[Attribute]]:
 
 
 def _attribute(line: str) -> Attribute:
-    """Return the attribute that a line declares."""
     match = _ATTRIBUTE.fullmatch(line)
     if not match or not match.group(2):
         raise BadLineError(f"expected '@attribute NAME TYPE', got {line[:60]!r}.")
@@ -163,7 +148,6 @@ def _label_column(attribute: Attribute, number: int, path: str) -> Column:
 
 
 def _zero_or_one(value: str) -> float:
-    """Return 1 for yes, 0 for no, NaN for anything else."""
     word = value.lower().removesuffix(".0")
     return 1.0 if word in _YES else 0.0 if word in _NO else math.nan
 

@@ -7,8 +7,6 @@ import contextlib
 
 from leml_solver.readers.formats import FORMATS, ReadOptions
 
-__all__ = ["add_reading_arguments", "in_words_of_the_command", "read_options", "share_or_name"]
-
 _OPTIONS = {
     "zero_based=True": "--zero-based",
     "strict=False": "--lenient",
@@ -21,12 +19,8 @@ def add_reading_arguments(parser: argparse._ActionsContainer) -> None:
     """Add the options of reading files to a parser, or to a group of one."""
     add = parser.add_argument
     add("--format", choices=FORMATS, help="default: detected from the file")
-    add(
-        "--labels",
-        type=_count_or_path,
-        metavar="XML|COUNT",
-        help="arff: Mulan's label file, or how many at the end",
-    )
+    text = "arff: Mulan's label file, or how many at the end"
+    add("--labels", type=_count_or_path, metavar="XML|COUNT", help=text)
     add("--zero-based", action="store_true", help="svmlight: features from 0")
     add("--lenient", action="store_true", help="skip bad lines and say how many there were")
 
@@ -64,7 +58,6 @@ def share_or_name(text: str) -> float | str:
 
 
 def _count_or_path(text: str) -> int | str:
-    """Return a number of labels, or the path of a label file."""
     with contextlib.suppress(ValueError):
         return int(text)
     return text

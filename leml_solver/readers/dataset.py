@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["Dataset", "Row", "RowBuffer"]
-
 # Not int8: scikit-learn (1.9) counts classes in the dtype of y, and silently overflows.
 LABEL_DTYPE = np.int32
 MAX_COLUMNS = 10**8  # a larger index is a damaged line: d x k factors would not fit in memory
@@ -65,6 +63,11 @@ class Dataset:
     skipped: int = 0
     messages: tuple[str, ...] = ()
 
+    @property
+    def hidden(self) -> Any:
+        """The labels that were not observed as a CSR array, an empty one if all were."""
+        return sparse.csr_array(self.Y.shape, dtype=bool) if self.missing is None else self.missing
+
     def targets(self) -> Any:
         """Return Y as the solvers take it: CSR if all is observed, else dense with NaN."""
         if self.missing is None:
@@ -102,7 +105,6 @@ class Dataset:
         return self.rows(train), self.rows(test)
 
     def _part(self, name: str | None, part: str) -> NDArray[np.int64]:
-        """Return the row numbers of one part of a split."""
         key = f"{part}_idx" if name is None else f"{name}_{part}_idx"
         if key in self.splits:
             return self.splits[key]

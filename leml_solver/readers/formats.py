@@ -9,8 +9,6 @@ from argument_checks import one_of, positive_integer, truth_value
 from leml_solver.readers.dataset import check_width
 from leml_solver.readers.lines import Notes, ReadError, text_lines
 
-__all__ = ["FORMATS", "ReadOptions", "detect_format"]
-
 FORMATS = ("svmlight", "extreme", "arff", "npz", "blocks")
 
 
@@ -70,7 +68,6 @@ def detect_format(path: str | os.PathLike[str]) -> str:
 
 
 def _format_of_line(line: bytes) -> str:
-    """Return the format that begins with this line."""
     if line[:1] in b"@%":
         return "arff"
     tokens = line.split()

@@ -12,8 +12,6 @@ from typing import IO, cast
 
 from safe_files import open_regular
 
-__all__ = ["BadLineError", "Notes", "ReadError", "text_lines"]
-
 MAX_LINE = 16 * 2**20  # bytes; the longest row of the public data sets is below one of these
 _EXPANSION = 100  # bytes of text per byte of a gzip file; real data have 2 to 30
 _FREE_TEXT = 16 * 2**20  # bytes of text that any gzip file may hold
@@ -32,23 +30,13 @@ class BadLineError(ValueError):
 
 @dataclass(slots=True)
 class Notes:
-    """What a reader has to say about a file.
-
-    Attributes
-    ----------
-    path : str
-        The file.
-    strict : bool
-        Whether the first bad line raises `ReadError`; otherwise it is skipped and counted.
-    skipped : int
-        Bad lines skipped.
-    messages : list of str
-        The first few of them, and remarks such as dropped attributes.
-    """
+    """What a reader has to say about a file."""
 
     path: str
+    # Whether the first bad line raises `ReadError`; otherwise it is skipped and counted.
     strict: bool = True
-    skipped: int = 0
+    skipped: int = 0  # bad lines skipped
+    # The first few of them, and remarks such as dropped attributes.
     messages: list[str] = field(default_factory=list)
 
     def bad(self, number: int, reason: object) -> None:

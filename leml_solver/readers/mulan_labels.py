@@ -11,8 +11,6 @@ from xml.etree import ElementTree
 from leml_solver.readers.lines import ReadError
 from safe_files import open_regular
 
-__all__ = ["label_positions", "xml_label_names"]
-
 _MAX_XML = 8 * 2**20  # a hundred thousand labels; elements take twenty times their text
 _MEKA = re.compile(r"-C\s+(-?\d{1,9})\b")
 
@@ -46,18 +44,9 @@ def label_positions(
 ) -> list[int]:
     """Return which attributes are labels, in the order of the labels.
 
-    Parameters
-    ----------
-    path : str
-        The ARFF file, beside which a label file is looked for.
-    labels : path, int or None
-        A label file of Mulan; or a count: the last attributes, the first ones if negative; or None:
-        a label file beside the ARFF file (``emotions.xml`` for ``emotions-train.arff``), else the
-        ``-C`` of MEKA in the relation's name.
-    relation : str
-        The relation's name.
-    names : sequence of str
-        The attributes' names.
+    `labels` is a label file of Mulan; or a count: the last attributes, the first ones if negative;
+    or None: a label file beside the ARFF file (``emotions.xml`` for ``emotions-train.arff``), else
+    the ``-C`` of MEKA in the relation's name.
     """
     if labels is None:
         labels = _guessed(Path(path), relation)

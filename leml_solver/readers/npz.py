@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from leml_solver._archives import MAX_BYTES, ArchiveError, open_members, read_ar
 from leml_solver.readers.dataset import LABEL_DTYPE, Dataset, check_width
 from leml_solver.readers.lines import ReadError
 from safe_files import memory_budget
-
-__all__ = ["npz_blocks", "read_npz"]
 
 Arrays = dict[str, NDArray[Any]]
 _PARTS = ("data", "indices", "indptr", "shape")
@@ -29,18 +28,23 @@ def read_npz(path: str) -> Dataset:
     Y (labels 0/1; NaN in a dense Y is a missing label), and possibly ``NAME_idx`` row numbers and
     ``label_names``.
     """
-    try:
+    with _named_errors(path):
         arrays = read_arrays(path)
         X, Y = _matrix(arrays, "X"), _matrix(arrays, "Y")
         return _dataset(X, Y, arrays)
+
+
+@contextmanager
+def _named_errors(path: str) -> Iterator[None]:
+    """Raise what is wrong with a file as errors that name it."""
+    try:
+        yield
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error}).") from error
-    except ArchiveError as error:
-        raise ReadError(str(error)) from error
     except MemoryError as error:
         raise ReadError(f"{path}: there is not enough memory for its matrices.") from error
-    except (ValueError, TypeError, OverflowError, IndexError) as error:
-        raise ReadError(f"{path}: {error}") from error
+    except (ArchiveError, ValueError, TypeError, OverflowError, IndexError, KeyError) as error:
+        raise ReadError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
 
 
 def npz_blocks(path: str, rows_named: str | None, rows: int) -> Iterator[Dataset]:
@@ -50,7 +54,7 @@ def npz_blocks(path: str, rows_named: str | None, rows: int) -> Iterator[Dataset
     the order of the file.
     """
     small = tuple(f"{name}_{part}" for name in "XY" for part in ("data", "indices"))
-    try:
+    with _named_errors(path):
         arrays = read_arrays(path, without=small)
         if "X" in arrays or "Y" in arrays:
             whole = read_npz(path)
@@ -58,10 +62,6 @@ def npz_blocks(path: str, rows_named: str | None, rows: int) -> Iterator[Dataset
             return
         with open_members(path, small) as members:
             yield from _streamed(arrays, members, rows_named, rows)
-    except OSError as error:
-        raise ReadError(f"{path}: cannot be read ({error.strerror or error}).") from error
-    except (ArchiveError, ValueError, TypeError, OverflowError, IndexError, KeyError) as error:
-        raise ReadError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
 
 
 def _streamed(arrays: Arrays, members: Any, rows_named: str | None, rows: int) -> Iterator[Dataset]:
@@ -87,7 +87,6 @@ def _streamed(arrays: Arrays, members: Any, rows_named: str | None, rows: int) -
 
 
 def _chosen(splits: Arrays, name: str | None, n: int) -> NDArray[np.int64]:
-    """Return the row numbers of a name, in order; all rows for None."""
     if name is None:
         return np.arange(n)
     if name not in splits:
@@ -159,7 +158,6 @@ def _dataset(X: Any, Y: Any, arrays: Arrays) -> Dataset:
 
 
 def _names(names: NDArray[Any] | None, count: int) -> tuple[str, ...]:
-    """Return the labels' names, if there are as many as labels."""
     if names is None:
         return ()
     if names.shape != (count,) or names.dtype.kind != "U":

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from leml_solver.readers.dataset import MAX_COLUMNS, Row
 from leml_solver.readers.lines import BadLineError, Notes, ReadError
 
-__all__ = ["PairParser", "extreme_rows", "svmlight_rows"]
-
 Lines = Iterator[tuple[int, bytes]]
 _NUMBER = rb"[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d++)?+"
 _PAIRS = re.compile(rb"(?:\d{1,10}+:" + _NUMBER + rb"(?:[ \t]++|$))*+")
@@ -54,7 +52,6 @@ class PairParser:
         return first, rest
 
     def _check_features(self, features: list[int], values: list[float]) -> None:
-        """Raise unless the numbers are in range, once each, and finite."""
         limit = MAX_COLUMNS if self.n_features is None else self.n_features
         if not features:
             return
@@ -70,7 +67,6 @@ class PairParser:
             raise BadLineError("a value is too large for a float.")
 
     def _labels(self, text: bytes) -> list[int]:
-        """Return the label numbers, once each."""
         if not text:
             return []
         if not _LABELS.fullmatch(text):
@@ -123,7 +119,6 @@ def _attempt(number: int, line: bytes, notes: Notes, parser: PairParser) -> Iter
 
 
 def _strange(pairs: bytes) -> bytes:
-    """Return the first token that is not a pair."""
     return next((token for token in pairs.split() if not _PAIRS.fullmatch(token)), pairs)
 
 

@@ -21,8 +21,6 @@ from leml_solver.readers.npz import npz_blocks, read_npz
 from leml_solver.readers.pairs import PairParser, extreme_header, extreme_rows, svmlight_rows
 from safe_files import memory_budget
 
-__all__ = ["read", "read_blocks"]
-
 _FREE_ROWS = 2**28  # bytes that the rows of any file may take
 _ROWS_PER_BYTE = 300  # "1:1 " takes 12, and gzip may unpack a hundred times its size
 
@@ -106,7 +104,6 @@ def with_widths(path: str, options: ReadOptions) -> ReadOptions:
 
 
 def _folder_blocks(path: str, options: ReadOptions) -> Iterator[Dataset]:
-    """Yield the blocks of a folder."""
     from leml_solver.blocks import BlockFolder
 
     folder = BlockFolder.open(path)
@@ -116,24 +113,23 @@ def _folder_blocks(path: str, options: ReadOptions) -> Iterator[Dataset]:
 
 
 def _read_npz(path: str, options: ReadOptions) -> Dataset:
-    """Read an npz file whose widths are those asked for."""
     data = read_npz(path)
     _check_widths((data.X.shape[1], data.Y.shape[1]), options, path)
     return data
 
 
 def _cut(data: Dataset, rows: int) -> Iterator[Dataset]:
-    """Yield the rows of a data set in blocks."""
     n = data.X.shape[0]
     for start in range(0, n, rows):
         yield data.rows(np.arange(start, min(start + rows, n)))
 
 
 def _blocks(path: str, options: ReadOptions, rows: int | None) -> Iterator[Dataset]:
-    """Yield data sets of `rows` rows each, or one of all rows."""
     notes = Notes(path, options.strict)
     source = _source(path, options, notes)
-    buffer, blocks, most = RowBuffer(), 0, _row_budget(path)
+    # Rows may take as much memory as the size of the file explains, and as is free.
+    most = memory_budget(min(MAX_BYTES, _FREE_ROWS + _ROWS_PER_BYTE * os.path.getsize(path)))
+    buffer, blocks = RowBuffer(), 0
     for row in source.rows:
         buffer.add(row)
         if buffer.size > most:
@@ -151,13 +147,7 @@ def _blocks(path: str, options: ReadOptions, rows: int | None) -> Iterator[Datas
         yield _finished(buffer, source, notes)
 
 
-def _row_budget(path: str) -> int:
-    """Return how many bytes the rows of a text file may take: what its size explains, and fits."""
-    return memory_budget(min(MAX_BYTES, _FREE_ROWS + _ROWS_PER_BYTE * os.path.getsize(path)))
-
-
 def _finished(buffer: RowBuffer, source: _Source, notes: Notes) -> Dataset:
-    """Return the rows of a buffer with the notes since the last one."""
     skipped, messages = notes.taken()
     return buffer.dataset(
         source.n_features,
@@ -170,7 +160,6 @@ def _finished(buffer: RowBuffer, source: _Source, notes: Notes) -> Dataset:
 
 
 def _source(path: str, options: ReadOptions, notes: Notes) -> _Source:
-    """Read the header and return the rows to come."""
     kind = options.format or detect_format(path)
     lines = text_lines(path, notes)
     if kind == "arff":
@@ -186,7 +175,6 @@ def _source(path: str, options: ReadOptions, notes: Notes) -> _Source:
 
 
 def _arff_source(lines: Any, options: ReadOptions, notes: Notes) -> _Source:
-    """Read the header of an ARFF file and return the rows to come."""
     relation, attributes = arff_header(lines, notes.path)
     names = [attribute.name for attribute in attributes]
     chosen = label_positions(notes.path, options.labels, relation, names)
@@ -199,7 +187,6 @@ def _arff_source(lines: Any, options: ReadOptions, notes: Notes) -> _Source:
 
 
 def _feature_names(made: list[Any]) -> tuple[str, ...]:
-    """Return a name for each column of X."""
     names: list[str] = []
     for column in made:
         if column.label or column.first < 0:
@@ -210,7 +197,6 @@ def _feature_names(made: list[Any]) -> tuple[str, ...]:
 
 
 def _check_widths(found: tuple[int, int], options: ReadOptions, path: Any) -> None:
-    """Raise unless the widths are those asked for, and not too large."""
     for width, name in zip(found, ("features", "labels"), strict=True):
         if width > MAX_COLUMNS:
             raise ReadError(f"{path}: more than {MAX_COLUMNS} {name}, {width}.")

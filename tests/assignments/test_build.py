@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+from table import question_table
 from wrong import assignment
 
 from assignments.assignment import read_assignment
@@ -20,7 +21,6 @@ from assignments.bundles import BundleError, make_wheel
 from assignments.grading.specification import Specification
 from assignments.notebooks import otter_notebook, strip_solution, student_notebook
 from assignments.source import SOURCES, SourceError, find_sources, lines_of_term, read_cells
-from assignments.table import question_table
 
 NAMES = [path.stem for path in find_sources()]
 
@@ -287,7 +287,7 @@ def test_an_unknown_assignment_is_refused(capsys):
 
 
 def test_the_instructors_table_is_that_of_the_sources():
-    """If it is not: python -m assignments.table, and paste."""
+    """If it is not: python -m tests.assignments.table, and paste."""
     readme = (SOURCES.parent / "README.md").read_text(encoding="utf-8")
     assert question_table() in readme
 

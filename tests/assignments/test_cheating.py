@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from outcomes import points
 from test_sandbox import LIMITS, START, graded, notebook
 
 from assignments.grading.sandbox import Sandbox, StoppedError
@@ -52,7 +53,7 @@ CHEATS = (
 def test_no_cheat_gets_a_point(tmp_path):
     prelude = PRELUDE.replace("OUTSIDE", str(tmp_path))
     result = graded(tmp_path, CHEATS, prelude)
-    assert [result.points(f"q{i}") for i in range(len(CHEATS))] == [0] * len(CHEATS)
+    assert [points(result, f"q{i}") for i in range(len(CHEATS))] == [0] * len(CHEATS)
     assert not (tmp_path / "exploded").exists()
     # The honest answer at the end still counts: the patches above stay in the student's process.
     assert result.total == 3

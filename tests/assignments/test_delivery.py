@@ -17,9 +17,8 @@ from test_build import needs, wheel  # noqa: F401
 from test_grade_command import TINY, hand_in
 
 from assignments.assignment import read_assignment
-from assignments.autograder import write_autograder
 from assignments.build import Builder
-from assignments.bundles import make_wheel
+from assignments.bundles import make_wheel, write_autograder
 from assignments.notebooks import solution_notebook, student_notebook
 from assignments.otter_files import write_otter_files
 from assignments.source import SOURCES

@@ -5,6 +5,7 @@ import os
 import resource
 
 import pytest
+from outcomes import messages
 from test_sandbox import LIMITS, START, graded, notebook, specification
 
 from assignments import grade as command
@@ -115,7 +116,7 @@ def test_a_reply_of_millions_of_lists_costs_the_grader_little(tmp_path):
 
 def test_a_long_list_is_refused_with_advice(tmp_path):
     result = graded(tmp_path, ["return [0.0] * 10**6"])
-    (message,) = result.messages("q0")
+    (message,) = messages(result, "q0")
     assert "returned more than 250,000 values in lists; return an array" in message
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from assignments import grade as command
 from assignments.assignment import read_assignment
-from assignments.autograder import write_autograder
+from assignments.bundles import write_autograder
 from assignments.grading.results import gradescope
 from assignments.grading.runner import grade
 from assignments.notebooks import solution_notebook, student_notebook, write

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 
 import pytest
+from outcomes import messages, points
 from wrong import assignment, graded, wrong_answers, wrong_students
 
 from assignments.grading.runner import grade
@@ -67,10 +68,10 @@ def test_wrong_answers_lose_what_they_should_and_say_why(name, student, tmp_path
     """One student gives a wrong answer to every question: each is judged by itself."""
     wrongs = list(wrong_students(name))[student]
     result = graded(assignment(name), {w.question: w.code for w in wrongs}, tmp_path)
-    points = {w.question: result.points(w.question) for w in wrongs}
-    assert points == pytest.approx({w.question: w.keeps for w in wrongs}), dict(
-        (w.story, result.messages(w.question)) for w in wrongs
+    given = {w.question: points(result, w.question) for w in wrongs}
+    assert given == pytest.approx({w.question: w.keeps for w in wrongs}), dict(
+        (w.story, messages(result, w.question)) for w in wrongs
     )
     for w in wrongs:
-        feedback = "\n".join(result.messages(w.question))
+        feedback = "\n".join(messages(result, w.question))
         assert re.search(w.says, feedback), f"{w.question}, {w.story}: {feedback}"

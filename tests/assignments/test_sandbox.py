@@ -8,6 +8,7 @@ import re
 import socket
 
 import pytest
+from outcomes import messages, points
 
 from assignments.grading import sandbox
 from assignments.grading.answers import GraderError
@@ -89,10 +90,10 @@ def test_functions_that_fail_lose_their_points_and_say_why(tmp_path):
     """Four of them end the process; it is started anew, and the honest answer counts."""
     result = graded(tmp_path, list(BODIES))
     for i, (body, pattern) in enumerate(BODIES.items()):
-        (message,) = result.messages(f"q{i}")
+        (message,) = messages(result, f"q{i}")
         assert re.search(pattern, message, re.DOTALL), f"{body}: {message}"
         assert len(message) < 1000
-    assert result.total == result.points(f"q{len(BODIES)}") == 3
+    assert result.total == points(result, f"q{len(BODIES)}") == 3
     assert not said("refused", result.remarks)
 
 
@@ -172,7 +173,7 @@ def test_a_submission_that_takes_too_long_in_all_is_stopped(tmp_path):
     limits = Limits(seconds=3.0, total_seconds=5.0, memory=2 * 2**30)
     result = graded(tmp_path, [slow] * 6, limits=limits)
     assert result.total < 3 * 7
-    assert result.messages("q6") == ["not run: the submission took 5 s in all."]
+    assert messages(result, "q6") == ["not run: the submission took 5 s in all."]
 
 
 NOT_NOTEBOOKS = {  # the content of a file -> what is said of it

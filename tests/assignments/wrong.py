@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
+from outcomes import messages, points
+
 from assignments.assignment import Assignment, Block, read_assignment
 from assignments.grading.results import Result
 from assignments.grading.runner import grade
@@ -85,4 +87,4 @@ def try_wrong(name: str, question: str, code: str) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         result = graded(assignment(name), {question: code}, Path(folder))
-    print(result.points(question), *result.messages(question), *result.remarks, sep="\n  ")
+    print(points(result, question), *messages(result, question), *result.remarks, sep="\n  ")

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 pytest.importorskip("distributed", reason="dask is an extra: pip install leml-theory[cluster]")
 
@@ -294,3 +295,19 @@ def test_a_slow_network_changes_nothing(client):
     address = f"tcp://127.0.0.1:{slow.server.getsockname()[1]}"
     with slow.server, cluster.connected(address) as late:
         assert same(alone, cluster.fit_factors(late, blocks, **arguments))
+
+
+@pytest.mark.long  # a worker is started again eight times
+def test_a_block_too_large_for_its_worker_is_said_to_be(monkeypatch):
+    from distributed import Client, LocalCluster
+
+    monkeypatch.setattr(cluster, "_ATTEMPTS", 2)
+    X = sp.random(100_000, 2000, density=0.05, format="csr", random_state=0)
+    Y = sp.random(100_000, 50, density=0.02, format="csr", random_state=1)
+    place = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        LocalCluster(**place, memory_limit="330MB", silence_logs="CRITICAL") as small,
+        Client(small) as client,
+        pytest.raises(cluster.ClusterError, match="make smaller blocks or raise its limit"),
+    ):
+        cluster.fit_factors(client, [(X, Y)], rank=4, penalty=1.0, options=OPTIONS)

@@ -333,7 +333,8 @@ def test_inner_products_and_ratios_agree_with_numpy():
 
 def test_threads_share_the_work_of_inner_products_and_sums(monkeypatch):
     """Thresholds of one: every loop is cut into three, and nothing changes."""
-    monkeypatch.setattr(threads, "_SHARED_PRODUCT", 1.0)
+    for module in (threads, factors):
+        monkeypatch.setattr(module, "SHARED_PRODUCT", 1.0)
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((500, 40)), rng.standard_normal((500, 40))
     monkeypatch.setattr(threads.even_rows, "__defaults__", (1.0,))

@@ -90,6 +90,6 @@ SPEED = frozenset(
         "WIDE_BYTES", "NARROW_BYTES", "_LINE_BYTES", "_NEAR_ROWS", "_AHEAD",  # compiled: panels
         "MAX_STEPS", "LARGEST_SIDE", "LARGEST_ARRAY", "_FREE_WORK", "_GENERAL_WORK",  # splitting
         "_FEWEST_STEPS",
-        "SHARED_LOOP", "_SHARED_PRODUCT",  # threads: when a second one pays
+        "SHARED_LOOP", "SHARED_PRODUCT",  # threads: when a second one pays
     }
 )  # fmt: skip

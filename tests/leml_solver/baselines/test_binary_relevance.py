@@ -84,14 +84,14 @@ def test_features_far_from_zero_lose_no_digits():
 def test_regression_with_a_vanishing_ridge_has_least_norm(ridge, shape):
     X, Y = data(2, *shape)
     X[:, 2] = X[:, 1]
-    model = ridge_regression(sp.csr_array(X), Y, ridge, intercept=True)
+    Z, intercept = ridge_regression(sp.csr_array(X), Y, ridge, intercept=True)
     centred = X - X.mean(axis=0)
     rows = np.vstack([centred, np.sqrt(ridge) * np.eye(shape[1])])
     right = np.vstack([Y - Y.mean(axis=0), np.zeros((shape[1], Y.shape[1]))])
     expected = np.linalg.lstsq(rows, right, rcond=1e-10)[0]
     # a ridge of 1e-9 against singular values from 1 on moves the coefficients by about 1e-9
-    assert np.allclose(model.Z, expected, atol=1e-7)
-    assert np.allclose(model.intercept, Y.mean(axis=0) - X.mean(axis=0) @ model.Z, atol=1e-12)
+    assert np.allclose(Z, expected, atol=1e-7)
+    assert np.allclose(intercept, Y.mean(axis=0) - X.mean(axis=0) @ Z, atol=1e-12)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

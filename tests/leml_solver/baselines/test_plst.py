@@ -53,18 +53,6 @@ def test_at_full_rank_it_is_plain_regression_like_cplst():
     assert np.allclose(PLSTClassifier(99).fit(X, Y).decision_function(X), expected, atol=1e-10)
 
 
-def test_a_smaller_rank_is_a_part():
-    X, Y = data(4)
-    full = PLSTClassifier(7).fit(X, Y)
-    for rank in (1, 4):
-        part, anew = full.truncated(rank), PLSTClassifier(rank).fit(X, Y)
-        assert (part.rank, part.rank_) == (rank, rank)
-        assert np.allclose(part.decision_function(X), anew.decision_function(X), atol=1e-12)
-    assert full.rank_ == 7
-    with pytest.raises(ValueError, match="at most that fitted, 7, got 8"):
-        full.truncated(8)
-
-
 def test_cplst_predicts_what_is_trained_on_no_worse():
     X, Y = data(5)
     errors = []

@@ -1,12 +1,10 @@
-"""The table of questions in README.md: ``python -m assignments.table``."""
+"""The table of questions in the README of the course: ``python -m tests.assignments.table``."""
 
 from __future__ import annotations
 
 from assignments.assignment import Assignment, read_assignment
 from assignments.grading.specification import Question
 from assignments.source import find_sources
-
-__all__ = ["question_table"]
 
 _HEAD = ["| | points | visible / hidden | minutes | what it tests |", "|---|---|---|---|---|"]
 
