@@ -26,7 +26,7 @@ from paper_checks.statements import PAPER
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 sys.path.append(str(DOCS))
-from making import docstrings  # noqa: E402 - what builds the site
+from making import benchmarks, docstrings  # noqa: E402 - what builds the site
 
 EXTENDING = DOCS / "extending.md"
 THEORY = sorted(DOCS.glob("theory*.md"))
@@ -335,3 +335,10 @@ def test_the_site_is_built_without_a_warning_and_asks_no_other_host(tmp_path):
             assert target.startswith("data:") or (page.parent / path).exists(), (page, target)
     for sheet in tmp_path.rglob("*.css"):
         assert not re.search(r"url\([\"']?(https?:)?//", sheet.read_text()), sheet.name
+
+
+@pytest.mark.parametrize("area", ["erm", "methods", "certificate"])
+def test_the_benchmarks_that_were_kept_have_a_table(area):
+    rows = getattr(benchmarks, f"_{area}_table")().splitlines()[2:]
+    assert len(rows) > 5
+    assert all(row.count("|") == rows[0].count("|") for row in rows)
