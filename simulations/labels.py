@@ -191,7 +191,7 @@ class RandomSigns(_Signs):
     def draw(self, X: Array, rows: Counts, columns: Counts, rng: np.random.Generator) -> Array:
         """Draw fair signs."""
         del X, columns
-        return generator(rng).choice([-1.0, 1.0], size=rows.size)
+        return generator(rng).choice(np.array([-1.0, 1.0]), size=rows.size)
 
     def outcomes(self, X: Array) -> list[Outcome]:
         """Return both signs, each with probability one half."""

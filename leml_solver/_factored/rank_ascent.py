@@ -185,7 +185,7 @@ def largest_shrinking(y: Array, rank: int, step: float) -> Array:
 
     inverse = 1 / y[y > 0]
     breaks = np.sort(np.concatenate([inverse, (1 + step) * inverse]))
-    last = bisect.bisect_left(breaks, rank, key=lambda b: weights(b).sum())
+    last = bisect.bisect_left(breaks, float(rank), key=lambda b: float(weights(b).sum()))
     last = min(max(last, 1), breaks.size - 1)
     low, high = (float(weights(b).sum()) for b in breaks[last - 1 : last + 1])
     share = 1.0 if high == low else (rank - low) / (high - low)

@@ -171,7 +171,7 @@ def squared_and_hinge_coincide_where_features_abound(effort: Effort) -> Findings
     """
     n_points, n_features, penalty = 30, effort.pick(3000, 9000), 1.0
     X = effort.rng.standard_normal((n_points, n_features)) / np.sqrt(n_features)
-    y = effort.rng.choice([-1.0, 1.0], size=n_points)
+    y = effort.rng.choice(np.array([-1.0, 1.0]), size=n_points)
     fitted = y - penalty * np.linalg.solve(X @ X.T + penalty * np.eye(n_points), y)
     apart = SquaredHinge().derivative(y, fitted) - 2 * Squared().derivative(y, fitted)
     same = coinciding()
