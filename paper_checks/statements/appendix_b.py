@@ -59,7 +59,8 @@ def supremum(points: Array) -> float:
     verdict=Verdict.HIDDEN,
     refuted_by="A change above B/n for a bounded loss, or within it for an unbounded one.",
     correct="By B/n, B the range of the loss on the ball, which the theorems do not assume finite.",
-    why="The change is B/n, B the range of the loss; linear and squared loss have no such bound.",
+    why="The change is B/n, B the range of the loss, which the theorems do not ask to be finite; "
+    "the linear and the squared loss have no bound of their own.",
     example="n = 2, points 1 and 1; one becomes 100: the mean moves by 49.5.",
     sure=Sure.PROVED,
     matters=2,
@@ -100,8 +101,10 @@ def excess_risk(world: Scenario, problem: Problem, Z: Array) -> float:
     verdict=Verdict.MISPRINT,
     refuted_by="Gap and excess that agree.",
     correct="That difference is the generalisation gap; excess <= gap + Lhat(Z*) - L(Z*).",
-    why="The gap is training loss minus population risk; the excess is over the least such risk.",
-    example="x = +-1, y = 1, linear loss: every Z has excess 0, the minimiser the gap |mean of x|.",
+    why="Training loss minus population risk is the generalisation gap; the excess is measured "
+    "from the least population risk.",
+    example="x = +-1, y = 1, linear loss: the excess is 0 for every Z, the gap of the minimiser is "
+    "|mean of x|.",
     sure=Sure.PROVED,
     matters=2,
 )
@@ -183,8 +186,10 @@ def loss_average(world: Atoms, name: str, Z: Array, n: int) -> float:
     verdict=Verdict.LOOSE,
     refuted_by="A deviation above two averages.",
     correct="Two suffice: symmetrise the triples (x, y, l) at once, so 2 C R_n for 4 C R_n.",
-    why="The triples (x, y, l) may be exchanged at once; the paper does labels, then points.",
-    example="n = 1, x = +-1, predictors x and -x, linear loss: deviation and average are both 1.",
+    why="The triples (x, y, l) are independent and may be exchanged at once; the paper exchanges "
+    "labels and points one after the other.",
+    example="n = 1, x = +-1, predictors x and -x with the linear loss: the deviation is 1 and so "
+    "is the average.",
     sure=Sure.PROVED,
 )
 def symmetrisation(effort: Effort) -> Findings:
@@ -243,7 +248,8 @@ def class_deviation(world: Atoms, values: Array, n: int) -> float:
     place="Appendix B.2",
     says="The analysis allows each label a loss of its own, all of them bounded and C-Lipschitz.",
     kind=Kind.UPPER_BOUND,
-    refuted_by="A deviation above four averages, or losses above C times predictions.",
+    refuted_by="A deviation above four averages, or losses above C times the predictions, C the "
+    "larger constant.",
 )
 def losses_of_the_labels(effort: Effort) -> Findings:
     """All samples and signs of a small world; squared loss for one label, logistic for one."""
@@ -312,7 +318,8 @@ def _point_change(s: int) -> float:
     correct="True; but the summed deviation grows like sqrt(s) for independent labels, and for "
     "equal ones like s with a constant that falls from 2 to 1 as s goes from 1 to L (d = L).",
     why="The supremum of a sum is below the sum of the suprema unless one Z attains them all.",
-    example="d = L = 1, independent signs: a sum of s means is of order sqrt(s/n), not s/sqrt(n).",
+    example="d = L = 1, independent signs: a sum of s means of n signs is of order sqrt(s/n), not "
+    "s/sqrt(n).",
     sure=Sure.PROVED,
 )
 def supremum_of_a_sum(effort: Effort) -> Findings:
@@ -337,7 +344,8 @@ def supremum_of_a_sum(effort: Effort) -> Findings:
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="A middle term below the last.",
-    correct="The Frobenius norm in the middle must be the spectral norm.",
+    correct="The Frobenius norm in the middle must be the spectral norm; as printed the second "
+    "inequality points the wrong way.",
     why="|V|_F is at least |V|_2, so that the second inequality points the wrong way.",
     example="V = I of size 9: |V|_F = 3, |V|_2 = 1.",
     sure=Sure.PROVED,
@@ -393,7 +401,8 @@ def second_moment(effort: Effort) -> Findings:
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="Raw and normalised averages in a ratio other than sqrt(Sigma).",
-    correct="An equality, no bound: R_n(x) = sqrt(Sigma) R_n(x/sqrt(Sigma)) for normalised ones.",
+    correct="An equality for the normalised features, not a bound: R_n(x) = sqrt(Sigma) "
+    "R_n(x/sqrt(Sigma)).",
     why="Dividing x by sqrt(Sigma) is another quantity, not a bound.",
     example="Sigma = 25: R_n of the raw x is five times the right-hand side.",
     sure=Sure.PROVED,

@@ -181,7 +181,8 @@ def net_bound(d: int, radius: float) -> float:
     verdict=Verdict.MISPRINT,
     refuted_by="|A v|^2 equal to the sum, a net above 9^d points, or a norm above twice its max.",
     correct="A^T v in place of A v, 'at least' in place of 'at most'; net and factor are right.",
-    why="A is d x L and v has d entries; the union fails with at most the subtracted probability.",
+    why="A is d x L and v has d entries; and the failures of the union have probability at most "
+    "the subtracted term.",
     example="A = (1, 0)^T, v = (1, 0)^T: A^T v = 1, A v does not exist.",
     sure=Sure.PROVED,
 )

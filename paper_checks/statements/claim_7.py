@@ -163,7 +163,8 @@ def cantelli_chance(n_labels: float) -> float:
     "exact count it holds from L = 6 on for every n tried and fails at L = 5, n = 7 (0.723) and, "
     "for n large, at L <= 4.",
     why="Chebyshev's inequality gives 3/4 from L = 32 on, which only the proof assumes.",
-    example="L = 1, n large: |v|^2/n is a squared standard normal, above 1/2 with chance 0.48.",
+    example="L = 1, n without end: |v|^2/n is the square of a standard normal, above 1/2 with "
+    "probability 0.48.",
     sure=Sure.EXACT,
     where="Appendix C.1, paragraph 11, sentence 1",
 )
@@ -190,7 +191,8 @@ def lemma_2(effort: Effort) -> Findings:
 @Statement(
     id="C9",
     place="Appendix C",
-    says="For Theorems 3 and 4 some distribution deviates as much as predicted, up to a constant.",
+    says="For each of Theorems 3 and 4 there is a distribution whose deviation is as large as "
+    "predicted, up to a constant.",
     kind=Kind.RATE,
     refuted_by="An average times sqrt(n), or for isotropic features sqrt(nL), that vanishes.",
 )

@@ -117,7 +117,8 @@ def proxy_of_rademacher_vectors(effort: Effort) -> Findings:
     correct="L d >= 32, which the proof assumes (L d > 32 there); by exact count it holds from L d "
     "= 6 on for every n tried, and fails at L d <= 5 for some n. The variance is 2n(n-1)/(Ld).",
     why="Chebyshev's inequality gives 3/4 from L d = 32 on, which only the proof assumes.",
-    example="L = d = 1, n large: |X|_F^2/n is a squared normal, above 1/2 with chance 0.48.",
+    example="L = d = 1, n without end: |X|_F^2/n is the square of a standard normal, above 1/2 "
+    "with probability 0.48.",
     sure=Sure.EXACT,
     where="Appendix C.2, paragraph 12, sentence 1",
 )
@@ -170,9 +171,12 @@ def _signed_mean(typical: int, rare: int, law: RareOutlier) -> float:
     correct="Needs L = O(d) and n >= c L log L, and as stated separates nothing: the second term, "
     "with the range 2 radius of the loss, is above the Frobenius lower bound at every radius. "
     "Bousquet's inequality does separate: R_n + sqrt(2t(r^2 sigma_1 P + 2 r R R_n)/n) + r R "
-    "t/(3n), y x being symmetric given the label, else 2 R_n takes the place of the mean R_n.",
-    why="The linear loss has range 2 radius, so the second term is as large as the lower bound.",
-    example="Radius 1, delta = 1/4: a second term of 1.67/sqrt(n), a lower bound of 0.71/sqrt(n).",
+    "t/(3n), y x being symmetric given the label; risk zero on the ball is not enough for the mean "
+    "R_n, else it is 2 R_n.",
+    why="The linear loss has range 2 radius on the ball, so that the second term of the trace "
+    "bound is as large as the Frobenius lower bound.",
+    example="Radius 1, delta = 1/4: the second term is 2 sqrt(log 4/(2n)) = 1.67/sqrt(n), the "
+    "Frobenius lower bound 0.71/sqrt(n).",
     sure=Sure.PROVED,
     matters=3,
     where="Appendix C.2, line 2 of the formulas",

@@ -24,7 +24,8 @@ CLEAR_GAP = [5.0, 4.0, 2.0, 1.0, 0.5]  # singular values of labels with a unique
 @Statement(
     id="F8",
     place="Claim 1",
-    says="With X = U S V^T, M = U^T Y, V S^-1 M_k minimises |Y - XZ|_F^2 over rank(Z) <= k.",
+    says="With X = U S V^T and M = U^T Y, the matrix V S^-1 M_k minimises |Y - XZ|_F^2 over "
+    "rank(Z) <= k.",
     kind=Kind.EQUALITY,
     refuted_by="A squared error away from that value by more than rounding, or undercut.",
 )
@@ -288,7 +289,8 @@ def _turned_cplst(data: Instance) -> CPLST:
 @Statement(
     id="F10.3",
     place="Claim 2",
-    says="CPLST as Chen and Lin (2012) define it, with centred labels, is a case of Equation (1).",
+    says="CPLST as Chen and Lin (2012) define it, whose labels are centred, is a special case of "
+    "Equation (1).",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     refuted_by="Equal predictions on labels that are not centred.",

@@ -47,7 +47,8 @@ LABEL_LAWS = {
 @Statement(
     id="B11",
     where="Appendix B.4, line 2 of the formulas",
-    says="E|V|^2 is split by P[E_min] and not E_max; p = min p_t; the root of a norm of a mean.",
+    says="E|V|^2 is split by P[E_min] and the complement of E_max; p = min p_t; root of a norm of "
+    "an expectation.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="The printed split equal to E|V|^2.",
@@ -96,7 +97,8 @@ def probability_of_the_event(n: int) -> float:
     refuted_by="A probability of an event that is itself random.",
     correct="P[E_max] >= 1 - delta, with nothing before it.",
     why="The probability of an event is a number, with nothing random left in it.",
-    example="'With probability 0.9, heads has probability 1/2' says no more than its second half.",
+    example="'With probability 0.9, heads has probability 1/2' says no more than that heads has "
+    "probability 1/2.",
     sure=Sure.PROVED,
     where="Appendix B.4, paragraph 2, sentence 1",
 )
@@ -123,7 +125,8 @@ def doubled_probability(_: Effort) -> Findings:
     correct="n >= (3/P) log(L/delta), P the largest probability: Bin(n, P) dominates every count.",
     why="The proof takes Hoeffding's inequality for the rarest label; every count is dominated by "
     "one of probability P, for which Chernoff's does.",
-    example="200 uniform labels, delta = 0.05: 20,000 log 4,000 = 165,881 points, against 4,977.",
+    example="200 uniform labels, delta = 0.05: 20,000 log 4,000 = 165,881 points, against 600 log "
+    "4,000 = 4,977.",
     sure=Sure.PROVED,
     where="Appendix B.4, paragraph 2, sentence 1",
 )

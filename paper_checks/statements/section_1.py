@@ -43,13 +43,15 @@ def model_gigabytes(n_features: float, n_labels: float, bytes_per_number: int) -
 @Statement(
     id="F2",
     where="Section 1, paragraph 6, sentence 4",
-    says="The fast operations gain a factor of the average number of nonzero features of a point.",
+    says="The fast operations are faster than direct computation by the average number of nonzero "
+    "features of a point.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
     refuted_by="A gain that differs from s d/(s + d), or one of order d for small s.",
     correct="The gain is s d/(s + d), of the order of the smaller of s = |Omega|/n and the number "
     "d of nonzeros; it is of order d only if |Omega| is at least nnz(X).",
-    why="A gradient passes once over d nonzeros and once over s labels, instead of over s d.",
+    why="A gradient passes once over the d nonzeros of a point and once over its s observed "
+    "labels, in place of their product, so that both limit the gain.",
     example="A point with 40 nonzeros and 2 observed labels: 40 x 2 = 80 products become 40 + 2 = "
     "42, a gain of 1.9 and not of 40.",
     sure=Sure.PROVED,
@@ -106,8 +108,10 @@ def measured_gain(per_point: int, nonzeros: int, effort: Effort) -> float:
     correct="Of order (1/sqrt(L) + 1/sqrt(d))/sqrt(n) in expectation, for n of at least order L "
     "log L: the rate stops improving at L = d. With probability 1 - delta Theorem 4 adds a term "
     "sqrt(log(1/delta)/n), larger by sqrt(L log(1/delta)) for a radius of 1.",
-    why="Theorem 4, which it sums up, has a second term without 1/sqrt(L), and needs L = O(d).",
-    example="Radius 1, L = 10^4, delta = 0.05: terms of 0.01/sqrt(n) and 1.7/sqrt(n).",
+    why="Theorem 4, which it summarises, has a second term sqrt(log(1/delta)/n) without 1/sqrt(L), "
+    "and its first term needs L = O(d).",
+    example="Radius 1, L = 10^4, delta = 0.05: the first term is 0.01/sqrt(n), the second "
+    "1.7/sqrt(n).",
     sure=Sure.PROVED,
     matters=3,
 )
@@ -145,7 +149,8 @@ def theorem_4_terms(n: int, n_labels: int, *, radius: float, delta: float) -> tu
 @Statement(
     id="F4",
     where="Section 1, paragraph 8, sentence 5",
-    says="On the Wikipedia data training is orders of magnitude faster than several other methods.",
+    says="On the Wikipedia data training takes orders of magnitude less time than with several "
+    "existing methods.",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.FALSE,
     refuted_by="A ratio of ten or more in Table 4, the only table with training times.",

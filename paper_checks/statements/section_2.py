@@ -47,7 +47,8 @@ def label_index(_: Effort) -> Findings:
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     refuted_by="Equal predictors for penalty 2 and radius 2.",
-    correct="If the radius is the penalised minimiser's norm: two quantities, with two names.",
+    correct="If the radius is the trace norm of the penalised minimiser: two quantities, which "
+    "need two names.",
     why="A penalty weight and a radius are different quantities; the two problems have the same "
     "minimiser only if the radius is the norm of the penalised one.",
     example="Minimise (z - 3)^2/2: with penalty 2|z| the minimiser is 1, with radius 2 it is 2.",
@@ -134,7 +135,8 @@ def largest_biclique(adjacency: Array) -> int:
     refuted_by="Predictions from the numbers that do not depend on the order of the names.",
     correct="With one column of Z for each class of each label (L C in all) and the largest score "
     "chosen. One column per label, as in Equation (1), takes the names of the classes for numbers.",
-    why="The names 1 to C are taken for numbers, and another order of them gives another fit.",
+    why="With one column of Z per label, the names 1 to C of the classes are taken for numbers, "
+    "and another order of the names gives another fit.",
     example="Three points x = -1, 0, 1, a class each. Named 3, 1, 2, the best line predicts 2.5, "
     "2, 1.5, wrong at x = 0; named 1, 2, 3, the line x + 2 is exact.",
     sure=Sure.PROVED,

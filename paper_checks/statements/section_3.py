@@ -26,7 +26,8 @@ LIMIT = "alternating minimisation to its rounding limit"
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     refuted_by="A factorisation below the trace norm, or a balanced one above it.",
-    correct="It is the minimum over factorisations, with rank(Z) columns or more, if balanced.",
+    correct="It is the minimum over factorisations with at least rank(Z) columns, attained by the "
+    "balanced one; any other is larger.",
     why="It is a minimum over factorisations; every unbalanced one is larger.",
     example="1 = 2 x (1/2): (4 + 1/4)/2 = 2.125, the trace norm is 1.",
     sure=Sure.PROVED,
@@ -171,7 +172,8 @@ def _gradient_norm(world: FactorWorld) -> float:
     correct="The method carried over to kernels has the penalty |K^(1/2) Z|_tr, K the Gram matrix; "
     "on coefficients |Z|_tr is another method, the same only if K is the identity.",
     why="The weights in feature space are Phi^T Z, whose trace norm is |K^(1/2) Z|_tr.",
-    example="One point x = 2, K = 4: the coefficient z is the weight 2z, of penalty 2|z|, not |z|.",
+    example="One point x = 2, linear kernel, K = 4: the coefficient z is the weight 2z, whose "
+    "penalty is 2|z| and not |z|.",
     sure=Sure.PROVED,
     matters=2,
 )

@@ -42,7 +42,8 @@ def _cases(rng: np.random.Generator) -> list[tuple[Instance, float, float]]:
 @Statement(
     id="A5",
     where="Section 3, paragraph 3, sentence 2",
-    says="With squared loss, full labels, lambda = 0 or orthogonal X it ends in a global minimum.",
+    says="For squared loss and full labels it converges to the global minimum if lambda = 0 or X "
+    "is orthogonal.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     refuted_by="A random start that ends above the minimum, or a saddle start that leaves.",
@@ -110,7 +111,8 @@ def saddle_height(Y: Array, penalty: float) -> float:
     "question can be decided: a bound for the rank proves the global minimum, on our synthetic "
     "data sets and on bibtex, yeast, scene and emotions (`make bench AREA=certificate`).",
     why="The paper leaves the question open; outside its two cases strict local minima exist.",
-    example="X = diag(1, 3), Y = diag(3, 13/6), lambda = k = 1: strict minima of 4.847 and 5.167.",
+    example="X = diag(1, 3), Y = diag(3, 13/6), lambda = 1, k = 1: strict minima on both axes, of "
+    "value 4.847 and 5.167.",
     sure=Sure.PROVED,
     matters=2,
 )

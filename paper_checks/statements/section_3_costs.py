@@ -56,9 +56,12 @@ def printed_average(X: NDArray[np.bool_], i: int) -> float:
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
     refuted_by="A count within a constant of the formula for the dense point.",
-    correct="k sum_i |Omega_i| |x_i|_0; as printed if points with more labels are not denser.",
-    why="A sum of products is the product of averages only if density and labels do not correlate.",
-    example="One of n points has n nonzeros and n labels, the rest none: n^2 k nonzeros, for n k.",
+    correct="The count is k sum_i |Omega_i| |x_i|_0; the formula holds if points with more labels "
+    "seen are not the denser ones.",
+    why="The count is a sum of products over the points, which is the product of the averages only "
+    "if density and number of labels are uncorrelated.",
+    example="One of n points has n nonzeros and n labels, the others none: n^2 k nonzeros, against "
+    "|Omega| d k = n k.",
     sure=Sure.PROVED,
 )
 def nonzeros_of_the_design(effort: Effort) -> Findings:
@@ -202,7 +205,8 @@ def printed_cost_with_labels(found: Operations, n_labels: int) -> float:
     says="With all labels seen Algorithm 1 needs of the order of n L k time per operation; for the "
     "squared loss the cost depends on nnz(Y) instead of |Omega|.",
     kind=Kind.RATE,
-    refuted_by="Fewer than n L k multiplications, or of that order for Algorithm 2.",
+    refuted_by="Fewer than n L k multiplications, or a count for Algorithm 2 of the order of n L "
+    "k.",
 )
 def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Findings:
     """Count multiplications of Algorithm 1 with all labels seen, and of a W-step of Algorithm 2."""
@@ -223,7 +227,8 @@ def cost_of_algorithm_1_with_all_labels(effort: Effort) -> Findings:
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
     refuted_by="A count within a constant of the formula for d far above nnz(X).",
-    correct="Add d k, for lambda w and the result; nnz(X) k covers it only if d <= nnz(X).",
+    correct="Add d k, needed for lambda w and for the result itself; it is covered by nnz(X) k "
+    "only if X has no more columns than nonzeros.",
     why="The result is a d x k matrix, to which lambda w is added.",
     example="X with one nonzero, d = 10^6, k = 10: 10 products with X, but 10^7 numbers to write.",
     sure=Sure.PROVED,
@@ -324,8 +329,10 @@ def _peak(procedure: Callable[..., Any], *arguments: Any) -> float:
     "sparse matrices counted as the library's): its step 2 computes single entries of A H^T, which "
     "is no product of matrices. With a fifth of the labels of delicious a gain of 2.2 is the most "
     "unless that step is parallelised too.",
-    why="Step 2 of Algorithm 1 computes single entries of A H^T: no product of matrices.",
-    example="If half of the work is outside the library, the gain is at most a factor of two.",
+    why="Step 2 of Algorithm 1 computes single entries of A H^T on Omega, which is no product of "
+    "matrices.",
+    example="If half of the work is outside the library, no number of cores gains more than a "
+    "factor of two.",
     sure=Sure.EXACT,
     matters=2,
 )

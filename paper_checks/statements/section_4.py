@@ -96,9 +96,12 @@ def feasible(rank: int, shape: tuple[int, int], radius: float, rng: np.random.Ge
     verdict=Verdict.HIDDEN,
     refuted_by="A maximiser over the trace ball of rank above one, or a smaller supremum.",
     correct="The class is smaller only with both constraints, and even then its Rademacher average "
-    "is the same for every k >= 1, as extreme points have rank one: these bounds do not improve.",
-    why="Rank alone leaves the class unbounded; with the radius, extreme points have rank one.",
-    example="V = diag(2, 1): over the unit trace ball <Z, V> is at most 2, attained at rank one.",
+    "is the same for every rank k >= 1, the extreme points of the ball having rank one: these "
+    "bounds do not improve.",
+    why="Rank alone leaves the class unbounded; with the radius, its extreme points have rank one "
+    "already, so that no rank constraint lowers the supremum.",
+    example="V = diag(2, 1): over the unit trace ball <Z, V> is at most 2, attained at e_1 e_1^T, "
+    "of rank one.",
     sure=Sure.PROVED,
     matters=2,
 )
@@ -125,15 +128,19 @@ def rank_constraint_and_complexity(effort: Effort) -> Findings:
 @Statement(
     id="T5",
     where="Section 4, paragraph 12, sentence 3",
-    says="Frobenius regularisation has an excess of order radius/sqrt(n) at least (Appendix C.2).",
+    says="Frobenius regularisation can give no better than an excess error of order "
+    "radius/sqrt(n), as Appendix C.2 proves.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
     refuted_by="A positive excess risk in the world of Appendix C.2.",
     correct="C.2 bounds the generalisation gap, which Appendix B.1 itself calls 'excess risk'; in "
     "that sense it is right. The excess over the least risk, which Section 4 sets out to bound, is "
-    "zero there; with planted labels it is of this order, at worst 0.3003 radius/sqrt(n).",
-    why="Every Z has the same risk in the world of C.2, so that none has an excess there.",
-    example="x = +-1, y = 1, linear loss: L(Z) = 0 for all Z, but Lhat(Zhat) = -|mean of x|.",
+    "zero there. It is of this order in another world, with planted labels, where its worst value "
+    "is 0.3003 radius/sqrt(n).",
+    why="Appendix B.1 calls the generalisation gap 'excess risk', and for the gap C.2 is right; "
+    "but every Z has the same risk in its world, so that none has an excess over the least risk.",
+    example="x = +-1, y = 1, linear loss: L(Z) = 0 for every Z, while the training loss of the "
+    "minimiser is -|mean of x|.",
     sure=Sure.PROVED,
     matters=3,
 )
@@ -161,7 +168,8 @@ def frobenius_excess(effort: Effort) -> Findings:
 @Statement(
     id="T6",
     where="Section 4, paragraph 12, sentence 4",
-    says="At radius sqrt(L) the trace ball has excess 1/sqrt(n) in order, the Frobenius sqrt(L/n).",
+    says="At radius sqrt(L) the trace ball has excess of order 1/sqrt(n), the Frobenius ball "
+    "sqrt(L/n).",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
     refuted_by="A trace average that grows with L = d, or one that does not at d = 1.",
@@ -345,9 +353,11 @@ def share_lost(Z: Array, ball: TraceBall | FrobeniusBall) -> float:
     verdict=Verdict.HIDDEN,
     refuted_by="Biases that differ at rank one, or agree at rank 8.",
     correct="The biases agree where the best predictor has rank one. At rank r with equal singular "
-    "values its trace norm is sqrt(r) times its Frobenius norm, and the trace ball loses (1 - "
-    "radius/(|Z|_F sqrt(r)))^2 of the signal, the other one (1 - radius/|Z|_F)^2.",
-    why="Correlated labels make Z of low rank, not rank one; the trace norm grows with the rank.",
+    "values its trace norm is sqrt(r) times its Frobenius norm, and at the same radius the trace "
+    "ball loses (1 - radius/(|Z|_F sqrt(r)))^2 of the signal, the Frobenius ball (1 - "
+    "radius/|Z|_F)^2.",
+    why="Correlated labels make Z of low rank, not of rank one, and at fixed Frobenius norm the "
+    "trace norm grows with the rank.",
     example="Z = I/2 of size 4: |Z|_F = 1, |Z|_tr = 2. At radius 1 the Frobenius ball contains Z, "
     "the trace ball loses a quarter of |Z|_F^2.",
     sure=Sure.PROVED,

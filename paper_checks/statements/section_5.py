@@ -113,9 +113,11 @@ def _logistic_losses(effort: Effort) -> tuple[float, float, float]:
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     refuted_by="An area for a point without labels.",
-    correct="Over the points that have a label and lack one; what others count is not said.",
+    correct="Over the points that have a label and lack one; for others there is no curve, and "
+    "what they count is not said.",
     why="The curve of a point needs a label that it has and one that it lacks.",
-    example="A point without labels: no pair of a present and an absent one, and 0/0 is no area.",
+    example="A point without labels: of the pairs of a present and an absent label there are none, "
+    "and 0/0 is no area.",
     sure=Sure.PROVED,
 )
 def area_for_each_point(effort: Effort) -> Findings:

@@ -17,13 +17,16 @@ from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world
 @Statement(
     id="A20",
     where="Section 5.2, paragraph 1, sentence 3",
-    says="Binary relevance, l2 penalty per label, minimises Equation (2) with the Frobenius norm.",
+    says="Binary relevance with an l2 penalty for each label minimises Equation (2) with the "
+    "Frobenius norm.",
     kind=Kind.EQUALITY,
     verdict=Verdict.HIDDEN,
     refuted_by="A gradient that does not vanish, or a rank constraint that costs nothing.",
     correct="With the squared norm, and without the rank constraint of Equation (2).",
-    why="An l2 penalty per label adds up to the squared norm; single fits have no rank constraint.",
-    example="X = I, Y = I of size 2: multiples of e_1 and e_2, a Z of rank 2, above k = 1.",
+    why="An l2 penalty per label adds up to the squared norm, and separate fits know of no rank "
+    "constraint.",
+    example="X = I, Y = I of size 2: the fits are multiples of e_1 and e_2, a Z of rank 2, above k "
+    "= 1.",
     sure=Sure.PROVED,
 )
 def binary_relevance(effort: Effort) -> Findings:
@@ -90,7 +93,8 @@ def leml_outperforms_bcs_and_br(_: Effort) -> Findings:
 @Statement(
     id="D14",
     where="Section 5.2, paragraph 1, sentence 8",
-    says="The experiments confirm that LEML beats BR; here with missing labels (Table 11 to 15).",
+    says="The experiments confirm that LEML does better than BR; here with missing labels (Table "
+    "11 to Table 15).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     refuted_by="Other counts than those recorded.",
@@ -126,7 +130,8 @@ def bibtex_gains(**wanted: object) -> pd.Series:
 @Statement(
     id="D14.2",
     where="Section 5.2, paragraph 1, sentence 7",
-    says="On bibtex LEML is clearly superior at various shares of labels observed (Figure 2b).",
+    says="On bibtex LEML clearly shows superior performance at various shares of labels observed "
+    "(drawn in Figure 2b).",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.FALSE,
     refuted_by="LEML ahead of BR at 5 % and 10 % observed.",

@@ -25,7 +25,8 @@ WORST_FROBENIUS = 0.3003  # largest t (1 - t/sqrt(t^2 + 1)), the limit of many f
     correct="Not for the worst distribution, by more than a constant: there the excess risk itself "
     "is of order 1/sqrt(nL) for the trace ball and 0.30/sqrt(n) for the Frobenius ball, as the "
     "bounds have it. For a fixed one yes: the excess risk falls as 1/n.",
-    why="The bounds hold for all laws, and the worst at each n attains them; one law is easier.",
+    why="The bounds are uniform over distributions, and the worst distribution for each n attains "
+    "them; a fixed one is easier the larger n.",
     example="One label, one feature, x = 1, y = +1 or -1 with P(y = 1) = (1 + m)/2, loss -y z, |z| "
     "<= 1: the excess risk is 2 m times the chance of a wrong sign, of order 1/sqrt(n) for m = "
     "1/sqrt(n) and exponentially small in n for a fixed m.",

@@ -115,7 +115,8 @@ def squared_row(effort: Effort) -> Findings:
     verdict=Verdict.MISPRINT,
     refuted_by="A printed formula that agrees, or ours that does not.",
     correct="-a / (1 + exp(ab)).",
-    why="The exponent has the wrong sign: as ab grows the slope must vanish, and it does not.",
+    why="The exponent has the wrong sign: the slope must vanish as ab grows, and the printed one "
+    "tends to -a.",
     example="a = 1, b large: the loss is flat, the printed slope is -1.",
     sure=Sure.PROVED,
     matters=3,
@@ -150,7 +151,8 @@ def _design_gradient(world: FactorWorld, entry: Callable[..., tuple[Array, Array
     kind=Kind.EQUALITY,
     verdict=Verdict.MISPRINT,
     refuted_by="A printed formula that agrees, or ours that does not.",
-    correct="+a^2 exp(-ab) / (1 + exp(-ab))^2; with the other sign Newton's method breaks down.",
+    correct="+a^2 exp(-ab) / (1 + exp(-ab))^2. With the printed sign the Hessian is negative and "
+    "Newton's method breaks down.",
     why="log(1 + exp(-ab)) is convex in b, so that its second derivative is not negative.",
     example="a = 1, b = 0: printed -1/4, correct 1/4.",
     sure=Sure.PROVED,

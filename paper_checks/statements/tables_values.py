@@ -100,7 +100,8 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Findings:
     "factor of 1.5 to 27: BCS's losses grow with k/L in all 12 series, about as 0.65 k/L, while "
     "with all labels they fall on bibtex. Its scores do not seem to fit the threshold 1/2, so that "
     "the comparison says little about BCS.",
-    why="BCS's losses are far above that of predicting no label, which does not even rank.",
+    why="BCS's losses are far above that of predicting no label, which does not rank labels at "
+    "all.",
     example="bibtex, k/L 40 %, 20 % observed: BCS 0.2496, no label 2.40/159 = 0.0151, LEML 0.0136.",
     sure=Sure.EXACT,
 )
@@ -128,7 +129,8 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Findings:
     kind=Kind.CONSISTENCY,
     verdict=Verdict.CONJECTURE,
     refuted_by="Other equal entries than the two recorded, or equal entries that chance explains.",
-    correct="One of each pair is probably a copy: other measures differ; chance would give 0.05.",
+    correct="One of each pair is probably a copy: all other measures of these rows differ, and "
+    "chance would give 0.05 equal pairs or fewer.",
     why="Two methods agree to four digits in one measure and in no other.",
     example="autofood, 20 %: AUC 0.7599 twice.",
     sure=Sure.CONJECTURE,
@@ -153,13 +155,15 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Findings:
 @Statement(
     id="D10.2",
     where="caption of Table 11",
-    says="Binary relevance with squared and squared hinge loss are two methods (Table 11 to 15).",
+    says="Binary relevance with squared and with squared hinge loss are listed as two methods "
+    "(Table 11 to Table 15).",
     kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     refuted_by="Margins above one in the ridge fit, or other counts.",
     correct="With far more features than points (autofood, compphys) every margin stays below one, "
     "where the losses coincide: 33 of 40 cells are equal, against none of 20 on bibtex.",
-    why="Below the margin the two losses are the same up to a factor: they share a minimiser.",
+    why="Below the margin the two losses are the same up to a factor, so that they have the same "
+    "minimiser.",
     example="Label 1, score 0.3: (1 - 0.3)^2 is the squared hinge loss and twice the squared one.",
     sure=Sure.EXACT,
 )

@@ -170,14 +170,16 @@ def turned_round(n: int, law: RareOutlier) -> float:
 @Statement(
     id="T3.3",
     place="Theorem 3",
-    says="The second term is of order sqrt(log(1/delta)/n); nothing is asked of the loss.",
+    says="With probability 1 - delta the second term is of order sqrt(log(1/delta)/n); the theorem "
+    "asks nothing of the loss.",
     kind=Kind.COUNTEREXAMPLE,
     verdict=Verdict.HIDDEN,
     refuted_by="An excess that stays within a constant times the promise as delta falls.",
     correct="The loss must be bounded, which the proof says (Appendices B.1, B.2) and the theorem "
     "does not; then B, the length of its range, multiplies the term. In expectation, 2 C R_n, no "
     "bound on the loss is needed.",
-    why="Else a rare large value turns the minimiser round with a probability above delta.",
+    why="The proof takes the loss to be bounded and the theorem does not say so; without that a "
+    "rare large value turns the minimiser round with a probability above delta.",
     example="d = L = 1, linear loss, y x = 0.9/sqrt(nq) except -sqrt(0.9 n/q) with probability "
     "q/n: with probability of about q one such point outweighs all others, and the excess is of "
     "order 1/sqrt(nq), not sqrt(log(1/q)/n).",
@@ -230,7 +232,8 @@ def bernoulli_deviation(n: int, rate: float) -> float:
     "each point with its labels being one block, if s is the same for every point. With Bernoulli "
     "entries, k labels seen of a point and s = E k, it is 2 C radius sqrt(E[k^2 |x|^2]/(n s^2)) in "
     "expectation, if k does not depend on x and y (proved in docs/theory.md).",
-    why="A point with its s labels is one observation, whose mean deviates no more than one label.",
+    why="A point with its s labels is one observation, and the mean over its labels deviates no "
+    "more than one label does.",
     example="s copies of one label: the mean over them is that label, and deviates as it does.",
     sure=Sure.PROVED,
     where="Section 4, line 2 of the formulas",
@@ -297,7 +300,9 @@ def range_of_the_loss(_: Effort) -> Findings:
     yield REFUTES.at_least("excess against the bound with range one", excess, taken)
     yield REFUTES.at_least("its exact chance against delta", turned_probability(n, bias), 2 * delta)
     yield CONDITION.at_most("against the true range", excess, valid_value(stated))
-    yield REPAIRED.at_most("chance of an excess above Bousquet's", _chance(repaired, n), delta)
+    yield REPAIRED.at_most(
+        "chance of an excess above Bousquet's bound", _chance(repaired, n), delta
+    )
     yield CONTROL.at_least("above a quarter of it", _chance(repaired, n, 0.25), delta)
     yield CONTROL.equal("range of the linear loss", risk.loss_range, 2 * radius, 1e-9)
     ratio = mcdiarmid.value / bousquet.value
@@ -370,7 +375,8 @@ def two_point_deviation(loss: Loss, law: RareOutlier, n: int, radius: float) -> 
     correct="C multiplies the first term, and for the squared loss it grows with the radius: C = "
     "1 + radius R for labels in [0, 1] and |x| <= R, so that the bound is of order radius (1 + "
     "radius R)/sqrt(n); for Gaussian x there is no such C.",
-    why="Contraction multiplies by C, and the squared loss has the slope |f - y| at f.",
+    why="Contraction multiplies by C, and the slope of the squared loss at the prediction f is |f "
+    "- y|.",
     example="x = y = 1, radius 100: at f = -100 the slope is 101.",
     sure=Sure.PROVED,
     matters=2,

@@ -86,7 +86,8 @@ def unit_normal_features(effort: Effort) -> Findings:
     refuted_by="A slope near -1/2 in L at fixed d < L.",
     correct="It needs L = O(d). Appendix B.4 asks for d >= L; with its constants kept its proof "
     "holds up to L = c2 d, c2 = 2078 (B20). At fixed d the average saturates at radius/sqrt(nd).",
-    why="Else |V| is at least the norm of each of its d rows, of order sqrt(n/d) whatever L is.",
+    why="The proof assumes d >= L (Appendix B.4); without that |V| is at least the norm of each of "
+    "its d rows, of order sqrt(n/d) whatever L is.",
     example="d = 1, x = +-1: V is a row of L sums of signs, E|V|^2 = n for every L.",
     sure=Sure.PROVED,
     matters=3,
@@ -105,7 +106,9 @@ def more_labels_than_features(effort: Effort) -> Findings:
     wide = [_rate(RademacherVectors(32), size, draws, effort.rng) for size in sizes]
     square = [_rate(RademacherVectors(size), size, 3 * draws, effort.rng) for size in (16, 128)]
     fixed, diagonal = _slope(sizes, wide), _slope([16, 128], square)
-    yield REFUTES.mean_above("average, d = 1, over the paper's bound", average, 1.5 * route.value)
+    yield REFUTES.mean_above(
+        "average, d = 1, against the paper's bound", average, 1.5 * route.value
+    )
     yield CONTROL.equal("conditions that fail there", len(route.failures), 1, 0)
     yield REFUTES.at_least("slope in L at d = 32", fixed.slope, -0.15, -6 * fixed.stderr, "6 s.e.")
     yield CONDITION.at_most("slope in L = d", diagonal.slope, -0.4, -6 * diagonal.stderr, "6 s.e.")
@@ -178,10 +181,12 @@ def excess_with_more_labels_than_features(effort: Effort) -> Findings:
     says="The rate radius/sqrt(nL) is stated without a condition on n.",
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
-    refuted_by="R_n sqrt(nL) the same down to n = 1 or at n = L, or growing at n = L log L.",
+    refuted_by="An average times sqrt(nL) that stays the same down to n = 1 or at n = L, or one "
+    "that grows at n = L log L.",
     correct="n >= c L log L. At n = c L the fullest label holds about log L/log log L points, so "
     "that R_n sqrt(nL) grows without end, if slowly; a fullest label of at most K times the mean "
-    "needs n >= L log L/(K log K - K + 1). The proof's order of L^2 log L is not necessary.",
+    "needs n >= L log L/(K log K - K + 1). The proof's n of the order of L^2 log L is not "
+    "necessary.",
     why="Counts vary about n/L, and the fullest column of V alone has norm sqrt(max n_l).",
     example="n = 1: |V| = |x| = 1, so that R_1 = radius, against radius/sqrt(L).",
     sure=Sure.PROVED,
@@ -318,7 +323,8 @@ def _proxy_only(setting: Setting) -> float:
     correct="Sharp up to constants: (sqrt(sigma_1) + sqrt(Sigma/L))/sqrt(n). With the trivial eta "
     "= sup|x| the paper's form is never below Theorem 3's when d >= L.",
     why="The factor d counts every direction as if it had the largest variance.",
-    example="One eigenvalue 1, else 0: radius sqrt(2d/(nL)), above radius/sqrt(n) for d > L/2.",
+    example="One eigenvalue 1 and d - 1 zeros: the form is radius sqrt(2d/(nL)), for d > L/2 above "
+    "the radius/sqrt(n) of Theorem 3.",
     sure=Sure.PROVED,
     where="Section 4, line 3 of the formulas",
 )

@@ -112,9 +112,11 @@ def _in_root_n(
     kind=Kind.RATE,
     verdict=Verdict.HIDDEN,
     refuted_by="Fully observed independent labels without a benefit.",
-    correct="Only for labels that are all equal; independent ones leave the benefit intact.",
+    correct="Only for labels that are all equal; fully observed independent labels leave the "
+    "benefit intact.",
     why="With all labels seen, V is of rank one only if the labels are all equal.",
-    example="d = L = 2: y = (1, 1) gives V = v (1, 1), both norms alike; random signs rank two.",
+    example="d = L = 2, all labels seen: y = (1, 1) always gives V = v (1, 1), both norms alike; "
+    "independent signs give a V of rank two.",
     sure=Sure.MEASURED,
     matters=2,
 )
@@ -145,8 +147,10 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
     verdict=Verdict.LOOSE,
     refuted_by="A size at which Theorem 6's value is smaller, or a condition that it lacks.",
     correct="Matrix Bernstein gives R_n <= radius (sqrt(2 max(sigma_1, P Sigma) log(d + L)/n) + R "
-    "log(d + L)/(3n)) for |x| <= R: the rate up to a logarithm, with no other condition.",
-    why="V is a sum of independent matrices x_i e_l^T: matrix Bernstein serves, with a logarithm.",
+    "log(d + L)/(3n)) for |x| <= R: the rate up to a logarithm, with no d >= L, no condition on n "
+    "and no E x = 0.",
+    why="V is a sum of independent matrices x_i e_l^T, to which matrix Bernstein applies; it loses "
+    "a logarithm and needs bounded x.",
     example="|x| = 1, isotropic, d = L: R_n <= radius (sqrt(2 log(2L)/(nL)) + log(2L)/(3n)).",
     sure=Sure.PROVED,
 )
