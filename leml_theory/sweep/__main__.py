@@ -344,7 +344,7 @@ def _read_table(path: Path) -> pd.DataFrame:
         raise ValueError(
             f"`{path}` has changed since it was written; run the sweep again to restore it."
         )
-    return pd.read_csv(io.BytesIO(content))
+    return pd.read_csv(io.BytesIO(content), float_precision="round_trip")
 
 
 def _status(options: argparse.Namespace) -> int:
