@@ -344,7 +344,11 @@ def _read_table(path: Path) -> pd.DataFrame:
         raise ValueError(
             f"`{path}` has changed since it was written; run the sweep again to restore it."
         )
-    return pd.read_csv(io.BytesIO(content), float_precision="round_trip")
+    # Before 3.1 pandas reads numbers to the last bit only if asked; later it warns if asked.
+    older = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+    exact: dict[str, Any] = {"float_precision": "round_trip"} if older else {}
+    frame: pd.DataFrame = pd.read_csv(io.BytesIO(content), **exact)
+    return frame
 
 
 def _status(options: argparse.Namespace) -> int:
