@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from leml_solver._lazy import cached_property
 from leml_solver._linalg import compiled as kernels
-from leml_solver._linalg.threads import Rows, balanced_rows, even_rows, matmul, parallel_map
+from leml_solver._linalg.threads import (
+    Rows,
+    balanced_rows,
+    even_rows,
+    matmul,
+    parallel_map,
+    thread_count,
+)
 
 Factor = NDArray[Any]
 
@@ -203,6 +210,11 @@ class Tiles:
         """Number of entries before each row, all tiles together."""
         return np.asarray((self.pointers - self.pointers[:, :1]).sum(axis=0))
 
+    def _shares(self, work: float) -> list[Rows]:
+        """Cut the rows among the threads; one thread needs no counts for each row to keep."""
+        n_rows = self.pointers.shape[1] - 1
+        return [(0, n_rows)] if thread_count() == 1 else balanced_rows(self._row_ends, work)
+
     def times(self, B: Factor) -> Factor:
         """Return the product with B (n_columns, k)."""
         B = np.ascontiguousarray(B)
@@ -210,7 +222,7 @@ class Tiles:
         width = _panel_width(B.dtype, B.shape[1])
         panel = _aligned_zeros((self.n_columns, width), B.dtype)
         multiply = partial(kernels.multiply, self.pointers, self.index, self.data, self.tile)
-        shares = balanced_rows(self._row_ends, float(self.data.size) * B.shape[1])
+        shares = self._shares(float(self.data.size) * B.shape[1])
         for first in range(0, B.shape[1], width):
             self._pack(B, first, panel)
             parallel_map(partial(multiply, panel, out, first), shares)

@@ -294,3 +294,12 @@ def test_sums_over_tiles_have_the_bits_of_sums_at_once(monkeypatch):
     assert (ends, more_ends) == (2, 1 + 10)
     for one, other in zip(at_once, in_tiles, strict=True):
         assert np.array_equal(one, other)
+
+
+def test_one_thread_keeps_no_counts_of_rows(monkeypatch):
+    """Each block of a large folder kept d numbers: memory grew with the number of blocks."""
+    X = sp.random(50, 40, density=0.2, format="csr", random_state=0)
+    B = np.ones((40, 3))
+    monkeypatch.setattr(Tiles, "_row_ends", property(lambda self: pytest.fail("counts of rows")))
+    with limit_threads(1):
+        assert np.allclose(Tiles.of(X).times(B), X @ B, rtol=1e-12)  # rounding of 40 additions
