@@ -211,7 +211,7 @@ class Tiles:
         return np.asarray((self.pointers - self.pointers[:, :1]).sum(axis=0))
 
     def _shares(self, work: float) -> list[Rows]:
-        """Cut the rows among the threads; one thread needs no counts for each row to keep."""
+        """Cut the rows among the threads; for one thread, count and keep nothing."""
         n_rows = self.pointers.shape[1] - 1
         return [(0, n_rows)] if thread_count() == 1 else balanced_rows(self._row_ends, work)
 
