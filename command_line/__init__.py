@@ -119,7 +119,8 @@ def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
     """Return a table in aligned columns, numbers to the right, no wider than the terminal.
 
     If it is too wide, columns that are the same in all rows are told in a line below, then the
-    widest columns of words are cut; what is not shown on a terminal is as wide as it needs.
+    widest columns of words are cut, and the gaps between columns last. What is not shown on a
+    terminal is as wide as it needs.
     """
     table = [list(heads), *map(list, rows)]
     most = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
@@ -135,8 +136,9 @@ def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
         if numeric[widest] or widths[widest] <= _LEAST_WIDTH:
             break
         widths[widest] -= 1
+    gap = "  " if sum(widths) + 2 * len(widths) <= most else " "
     return [
-        "  ".join(_cell(*part) for part in zip(row, widths, numeric, strict=True)).rstrip()
+        gap.join(_cell(*part) for part in zip(row, widths, numeric, strict=True)).rstrip()
         for row in table
     ]
 

@@ -136,7 +136,7 @@ def connected(address: str) -> Iterator[Client]:
     with (
         dask.config.set(_LOCAL_SETTINGS),
         start(n_workers=number, **options) as cluster,
-        connect(cluster) as client,
+        connect(cluster, direct_to_workers=True) as client,  # not every array by the scheduler
     ):
         yield client
 

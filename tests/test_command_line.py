@@ -116,3 +116,6 @@ def test_what_is_the_same_in_all_lines_of_a_wide_table_is_told_once(monkeypatch)
     assert "0.2000" in lines[2]
     monkeypatch.setenv("COLUMNS", "100")
     assert table_lines(heads, rows)[0].split() == heads
+    monkeypatch.setenv("COLUMNS", "20")  # numbers are never cut, only the gaps between them
+    numbers_only = [["123456"] * 3, ["234567"] * 3]
+    assert table_lines(["a", "b", "c"], numbers_only)[1] == "123456 123456 123456"

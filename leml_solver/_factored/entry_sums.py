@@ -20,13 +20,12 @@ from leml_solver._lazy import cached_property
 from leml_solver._linalg import compiled as kernels
 from leml_solver._linalg.factors import gram, row_inner
 from leml_solver._linalg.matrices import Factor, as_matrix
-from leml_solver._linalg.threads import SHARED_LOOP, matmul, parallel_map
+from leml_solver._linalg.threads import SHARED_LOOP, Rows, even_rows, matmul, parallel_map
 from leml_solver.labels import Labels, Pattern
 from leml_solver.losses import Logistic, Loss, Squared, SquaredHinge
 
-_CHUNK = 1 << 20  # entries of a temporary array in a loss evaluation
+_CHUNK = 1 << 15  # entries of a temporary array in a loss evaluation, small enough for the cache
 _BLOCK = 1 << 18  # entries of a dense block of predictions, small enough to stay in cache
-
 
 # Losses whose conjugate at 0 is 0: a missing entry adds nothing to a dual bound.
 _ZERO_AT_BEST = (Logistic, SquaredHinge)
@@ -124,11 +123,15 @@ class SparseEntries(_EntriesOf):
     def _apply(self, function: Callable[..., Any], predictions: Factor) -> Factor:
         """Return weight times function(y, f) at each entry, computed in chunks."""
         out = np.empty_like(predictions)
-        for start in range(0, out.size, _CHUNK):
-            part = slice(start, start + _CHUNK)
-            out[part] = function(self.values[part], predictions[part])
-            if self.weights is not None:
-                out[part] *= self.weights[part]
+
+        def write(rows: Rows) -> None:
+            for start in range(*rows, _CHUNK):
+                part = slice(start, min(start + _CHUNK, rows[1]))
+                out[part] = function(self.values[part], predictions[part])
+                if self.weights is not None:
+                    out[part] *= self.weights[part]
+
+        parallel_map(write, even_rows(out.size, out.size))
         return out
 
     def label_losses(self, A: Factor, H: Factor, offset: Factor | None) -> NDArray[np.float64]:

@@ -727,7 +727,7 @@ def _shrunk_start(iterate: GeneralLoss, W: Factor, H: Factor) -> Factor:
     The gradient gives the direction, not the length: with unscaled features, the scores of a start
     of any fixed length saturate a loss such as the logistic one, and Newton steps cannot get away.
     """
-    iterate.start(np.zeros_like(W), H)
+    iterate.start(*(np.zeros((len(factor), 1), factor.dtype) for factor in (W, H)))
     at_zero = iterate.loss()
     for _ in range(_SHRINKINGS):
         iterate.start(W, H)

@@ -49,7 +49,7 @@ def result_table(frame: pd.DataFrame) -> pd.DataFrame:
 def slope_frame(rows: Iterable[SlopeRow]) -> pd.DataFrame:
     """Return slopes as text beside what is predicted, expected in the limit, and found of them."""
     table = pd.DataFrame([asdict(row) for row in rows])
-    slopes = [f"{s:+.4f} ± {e:.4f}" for s, e in zip(table["slope"], table["stderr"], strict=True)]
+    slopes = [f"{s:+z.4f} ± {e:.4f}" for s, e in zip(table["slope"], table["stderr"], strict=True)]
     names = ["experiment", "series", "quantity", "ball", "axis"]
     kept = [name for name in names if name == "ball" or len(set(table[name])) > 1]
     limits = {"predicted": "predicted", "asymptotic": "limit"}

@@ -48,8 +48,8 @@ def _agreement(frame: pd.DataFrame) -> Iterator[str]:
         if gaps:
             yield (
                 f"{dataset}, {method} {loss} ({protocol}): {equal} of {len(part)} numbers equal "
-                f"print to the last digit; accuracies differ by {np.mean(gaps):+.2f} points on "
-                f"average, between {min(gaps):+.2f} and {max(gaps):+.2f}."
+                f"print to the last digit; accuracies differ by {np.mean(gaps):+z.2f} points on "
+                f"average, between {min(gaps):+z.2f} and {max(gaps):+z.2f}."
             )
 
 
@@ -71,7 +71,7 @@ def _early_stopped(frame: pd.DataFrame) -> Iterator[str]:
     rows = _top_1(frame, "early-stopped").dropna(subset=["paper"])
     for dataset, part in rows.groupby("dataset", sort=False):
         listed = ", ".join(
-            f"{row.ratio:.0%}: {row.ours - row.paper:+.2f} ± {row.stderr:.2f}"
+            f"{row.ratio:.0%}: {row.ours - row.paper:+z.2f} ± {row.stderr:.2f}"
             for row in numbers(part)
         )
         near = [abs(row.ours - row.paper) <= HALF_A_POINT for row in numbers(part)]
@@ -90,7 +90,7 @@ def _selected(measured: Measured, frame: pd.DataFrame) -> Iterator[str]:
         error = spread.std(ddof=1) / np.sqrt(spread.size)
         text = f"{row.dataset}, LEML squared selected, k/L {row.ratio:.0%}: top-1 {row.ours:.2f}"
         if not np.isnan(row.paper):
-            text += f", {row.ours - row.paper:+.2f} from print ({error:.2f} is one standard error"
+            text += f", {row.ours - row.paper:+z.2f} from print ({error:.2f} is one standard error"
             text += " over test rows)"
         other = replace(task, protocol="early-stopped")
         if other in measured.plan.repetitions and measured.done(other):

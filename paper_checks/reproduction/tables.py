@@ -62,7 +62,7 @@ class Difference:
 
     def shown(self, digits: int = 2) -> str:
         """The difference as text."""
-        return f"{self.value:+.{digits}f} ± {self.stderr:.{digits}f}"
+        return f"{self.value:+z.{digits}f} ± {self.stderr:.{digits}f}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,7 +182,7 @@ def _fields(row: Any) -> list[str]:
     """Return the fields of a row as text."""
     digits, gap = digits_of(row.metric), row.ours - row.paper
     shown = [_number(value, digits) for value in (row.ours, row.stderr, row.paper)]
-    shown.append("" if np.isnan(gap) else f"{gap:+.{digits}f}")
+    shown.append("" if np.isnan(gap) else f"{gap:+z.{digits}f}")
     names = (row.dataset, row.method, row.loss, row.protocol)
     shares = (f"{row.ratio:.0%}", f"{row.observed:.0%}")
     return [*names, *shares, METRIC_TITLES[row.metric], *shown]
