@@ -15,12 +15,14 @@ import contextlib
 import os
 import re
 import zlib
-from collections.abc import Iterator
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -148,6 +150,7 @@ class ClusterPasses:
         self.client: Any = client  # of whose methods some have no types
         self.source = source
         self._tokens, self._name = count(), f"leml-{uuid4().hex[:8]}"
+        self._changes = Lock()  # of what is where
         self.blocks: list[Future[Block] | None] = [None] * len(source)
         self._find_workers()
 
@@ -159,11 +162,18 @@ class ClusterPasses:
         """Return the sum over all blocks of work(block, *arguments)."""
 
         def run() -> Sums:
-            leaves = [self._leaf(number, work, arguments) for number in range(len(self.blocks))]
+            with self._changes:
+                leaves = [self._leaf(number, work, arguments) for number in range(len(self.blocks))]
             total: Sums = self._result(self._tree(leaves))
             return total
 
         return tuple(_aligned(array) for array in self._insist(run, arguments))
+
+    def in_turn(self, function: Callable[[slice], None], parts: Sequence[slice]) -> None:
+        """Call a function for two parts at a time: one is computed while another is on its way."""
+        with ThreadPoolExecutor(2) as pool:
+            for made in [pool.submit(copy_context().run, function, part) for part in parts]:
+                made.result()
 
     def each(self, work: Work, *arguments: Any) -> Iterator[Any]:
         """Yield work(block, *arguments) of one block after the other."""
@@ -197,7 +207,8 @@ class ClusterPasses:
                 if getattr(lost, "errno", None) is not None:  # of a file, not of a connection
                     raise
                 error = lost
-                self._recover(arguments)
+                with self._changes:
+                    self._recover(arguments)
         raise ClusterError(
             f"workers died {_ATTEMPTS} times in the same pass ({error}); a block and a few arrays "
             "of d x k must fit into the memory of a worker: make smaller blocks or raise its limit."

@@ -31,6 +31,9 @@ class Passes(Protocol):
     def total(self, work: Work, *arguments: Any) -> Sums:
         """Return the sum over all blocks of work(block, *arguments)."""
 
+    def in_turn(self, function: Callable[[slice], None], parts: Sequence[slice]) -> None:
+        """Call a function that makes passes for each of the parts, which are independent."""
+
 
 class LocalPasses:
     """Passes by the threads of this process: one block each, the next ones read meanwhile."""
@@ -45,6 +48,11 @@ class LocalPasses:
     def total(self, work: Work, *arguments: Any) -> Sums:
         """Return the sum over all blocks of work(block, *arguments)."""
         return tree_sum(self._each(work, arguments))
+
+    def in_turn(self, function: Callable[[slice], None], parts: Sequence[slice]) -> None:
+        """Call a function for one part after the other."""
+        for part in parts:
+            function(part)
 
     def _each(self, work: Work, arguments: tuple[Any, ...]) -> Iterator[Sums]:
         """Yield what each block gives, in order; few results wait at a time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -80,8 +81,8 @@ class CountedPasses:
 
     def __init__(self, problem: BlockedProblem, rank: int) -> None:
         self.matrix, self.rank, self._passes = problem.matrix, rank, problem.passes
-        self.send = problem.passes.send
-        self.columns = 0.0
+        self.send, self.in_turn = problem.passes.send, problem.passes.in_turn
+        self.columns, self._counting = 0.0, Lock()
 
     @property
     def products(self) -> float:
@@ -91,5 +92,6 @@ class CountedPasses:
     def total(self, function: Any, *arguments: Any, columns: int = 0) -> Any:
         """Run a pass of `columns` products, each as wide as the widest array that is sent."""
         sent = [a for a in arguments if isinstance(a, work.Sent)]
-        self.columns += columns * (sent[0].array.shape[1] if sent else 0)
+        with self._counting:
+            self.columns += columns * (sent[0].array.shape[1] if sent else 0)
         return self._passes.total(function, *arguments)

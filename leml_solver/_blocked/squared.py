@@ -104,11 +104,14 @@ class BlockedSquared(FullSquared):
         self.W, self.H, self.turn = matmul(self.W, T), matmul(self.H, S), T
 
     def _columnwise_W(self) -> None:
-        """Run one conjugate gradient per column, a panel of columns at a time to save memory."""
-        size = self.W.shape[0] * self.W.itemsize * _PANEL_COLUMNS
-        width = _PANEL_COLUMNS * max(1, _PANEL_BYTES // size)
-        for first in range(0, self.W.shape[1], width):
-            self._improve_panel(slice(first, first + width))
+        """Run one conjugate gradient per column, a panel of columns at a time to save memory.
+
+        There are at least two panels: on a cluster, one is on its way while another is computed.
+        """
+        size, k = self.W.shape[0] * self.W.itemsize * _PANEL_COLUMNS, self.W.shape[1]
+        width = _PANEL_COLUMNS * max(1, min(_PANEL_BYTES // size, -(-k // (2 * _PANEL_COLUMNS))))
+        panels = [slice(first, first + width) for first in range(0, k, width)]
+        self.passes.in_turn(self._improve_panel, panels)
 
     def _improve_panel(self, part: slice) -> None:
         W, H = (np.ascontiguousarray(F[:, part]) for F in (self.W, self.H))

@@ -23,6 +23,7 @@ from leml_solver import AlternatingOptions, LEMLClassifier
 from leml_solver import distributed as cluster
 from leml_solver._blocked import block as work
 from leml_solver._blocked.passes import LocalPasses
+from leml_solver.algorithms import FAST
 from leml_solver.blocks import fit_blocks
 from leml_solver.readers import ReadError
 
@@ -57,11 +58,18 @@ def test_arrays_that_arrive_at_odd_addresses_are_moved():
     assert all(array.flags.aligned and np.array_equal(array, odd) for array in found)
 
 
-@pytest.mark.parametrize(("loss", "hidden"), [("squared", 0.0), ("logistic", 0.3)])
-def test_a_cluster_gives_the_bits_of_one_process(client, loss, hidden, tmp_path):
+# More columns than one panel has, so that two panels are under way at a time.
+PANELS = {"rank": 70, "options": replace(OPTIONS, method=replace(FAST, factorise=False))}
+
+
+@pytest.mark.parametrize(
+    ("loss", "hidden", "more"),
+    [("squared", 0.0, {}), ("squared", 0.0, PANELS), ("logistic", 0.3, {})],
+)
+def test_a_cluster_gives_the_bits_of_one_process(client, loss, hidden, more, tmp_path):
     X, Y, missing = data(hidden=hidden)
     folder(tmp_path / "b", X, Y, missing)
-    arguments = {"rank": 3, "penalty": 0.5, "loss": loss, "options": OPTIONS}
+    arguments = {"rank": 3, "penalty": 0.5, "loss": loss, "options": OPTIONS, **more}
     alone = fit_blocks(tmp_path / "b", **arguments)
     assert same(alone, cluster.fit_factors(client, tmp_path / "b", **arguments))
     if not hidden:  # sent by the client
@@ -186,7 +194,8 @@ def with_kills(client, blocks, kills, seed, **arguments):
 def campaign(client, tmp_path, kills):
     X, Y, missing = data()
     folder(tmp_path / "b", X, Y, missing)
-    arguments = {"rank": 3, "penalty": 0.5, "options": replace(OPTIONS, certify=False)}
+    options = replace(PANELS["options"], certify=False)
+    arguments = {"rank": PANELS["rank"], "penalty": 0.5, "options": options}
     done = 0
     for seed, blocks in enumerate((tmp_path / "b", pairs(X, Y, missing))):
         alone = fit_blocks(blocks, **arguments)
