@@ -24,7 +24,6 @@ from leml_solver._linalg.threads import matmul
 
 Array = NDArray[np.float64]
 
-_PANEL_BYTES = 1 << 27  # of a (d, columns) array; several of them are in memory
 _PANEL_COLUMNS = 64  # as many as the compiled product takes at a time
 
 
@@ -104,13 +103,12 @@ class BlockedSquared(FullSquared):
         self.W, self.H, self.turn = matmul(self.W, T), matmul(self.H, S), T
 
     def _columnwise_W(self) -> None:
-        """Run one conjugate gradient per column, a panel of columns at a time to save memory.
+        """Run one conjugate gradient per column, a panel of columns at a time.
 
-        There are at least two panels: on a cluster, one is on its way while another is computed.
+        It saves memory, and on a cluster one panel is on its way while another is computed.
         """
-        size, k = self.W.shape[0] * self.W.itemsize * _PANEL_COLUMNS, self.W.shape[1]
-        width = _PANEL_COLUMNS * max(1, min(_PANEL_BYTES // size, -(-k // (2 * _PANEL_COLUMNS))))
-        panels = [slice(first, first + width) for first in range(0, k, width)]
+        starts = range(0, self.W.shape[1], _PANEL_COLUMNS)
+        panels = [slice(first, first + _PANEL_COLUMNS) for first in starts]
         self.passes.in_turn(self._improve_panel, panels)
 
     def _improve_panel(self, part: slice) -> None:
