@@ -256,7 +256,9 @@ def draw_panel(
     letters = int(_TITLE_LETTERS * width)
     ax.set_title(_balanced(panel.title, letters), loc="left", pad=15, fontweight="bold")
     small: dict[str, Any] = {"xycoords": "axes fraction", "color": "0.35", "fontsize": 8}
-    write_beside(ax, setting(rows, panel.axis), (0, 1), (0, 3), **small)
+    # The colours of a map have no axis that would say what they stand for.
+    shown = f"{panel.quantity.capitalize()}: " if panel.kind == "heat" else ""
+    write_beside(ax, shown + setting(rows, panel.axis), (0, 1), (0, 3), **small)
 
 
 def _turn_names(ax: Axes, width: float) -> None:
