@@ -16,7 +16,7 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped,unused-ignore]
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
@@ -34,6 +34,7 @@ _compiled = numba.njit(cache=True, nogil=True, fastmath=_FASTMATH)
 WIDE_BYTES = 256  # eight 32-byte registers: enough to hide the latency of a fused multiply-add
 NARROW_BYTES = 64
 _LINE_BYTES = 64
+_VECTOR_BYTES = 32  # one register; wider vectors would leave more of a short row to single numbers
 _NEAR_ROWS = 2048  # rows of a wide panel that a 512 KB second-level cache holds
 _AHEAD = 16  # entries between asking for a row of a larger panel and using it
 
@@ -49,18 +50,116 @@ def _emit_prefetch(builder: Any, address: Any, size: int) -> None:
         builder.call(ask, [builder.gep(start, [ir.Constant(offset, line)]), *how])
 
 
+class _RowLoop:
+    """Emits loops over the columns of C-ordered rows: a vector at a time, then what is left."""
+
+    def __init__(self, context: Any, builder: Any, array: Any, rows: Any) -> None:
+        self.builder, self.scalar = builder, context.get_value_type(array.dtype)
+        self.size = context.get_abi_sizeof(self.scalar)
+        self.vector = ir.VectorType(self.scalar, _VECTOR_BYTES // self.size)
+        self.starts = []
+        for value, number, kind in rows:
+            made = context.make_array(array)(context, builder, value)
+            self.width = builder.extract_value(made.shape, 1)
+            first = builder.mul(context.cast(builder, number, kind, types.intp), self.width)
+            self.starts.append(builder.gep(made.data, [first]))
+
+    def each(self, body: Any) -> None:
+        """Emit body(pointers into the rows) for pointers to vectors, then to single numbers."""
+        builder, integer = self.builder, self.width.type
+        whole = builder.and_(self.width, ir.Constant(integer, -self.vector.count))
+        spans = ((ir.Constant(integer, 0), whole, self.vector), (whole, self.width, self.scalar))
+        for begin, end, kind in spans:
+            step = ir.Constant(integer, getattr(kind, "count", 1))
+            with cgutils.for_range_slice(builder, begin, end, step, integer) as (p, _):
+                places = [builder.gep(start, [p]) for start in self.starts]
+                body(*(builder.bitcast(place, kind.as_pointer()) for place in places))
+
+    def load(self, pointer: Any) -> Any:
+        """Return the vector or the number there."""
+        return self.builder.load(pointer, align=self.size)
+
+    def plus_product(self, total: Any, one: Any, other: Any) -> Any:
+        """Return total + one * other, rounded once where the processor can."""
+        product = self.builder.fmul(one, other, flags=("contract",))
+        return self.builder.fadd(total, product, flags=("contract",))
+
+    def folded(self, total: Any) -> Any:
+        """Return the sum of the entries of a vector, by halves."""
+        builder, index = self.builder, ir.IntType(32)
+        while total.type.count > 1:
+            half = total.type.count // 2
+            masks = [list(range(start, start + half)) for start in (0, half)]
+            parts = [
+                builder.shuffle_vector(total, total, ir.Constant(ir.VectorType(index, half), mask))
+                for mask in masks
+            ]
+            total = builder.fadd(*parts)
+        return builder.extract_element(total, ir.Constant(index, 0))
+
+
 @intrinsic
-def _prefetch_row(_, rows, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Ask for the first 256 bytes of a row of a C-ordered array."""
+def _inner(_, A, i, H, j):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return the inner product of row i of A and row j of H, of the same type and width."""
 
     def emit(context: Any, builder: Any, _: Any, args: Any) -> Any:
-        made = context.make_array(rows)(context, builder, args[0])
-        width = builder.extract_value(made.shape, 1)
-        number = context.cast(builder, args[1], row, types.intp)
-        _emit_prefetch(builder, builder.gep(made.data, [builder.mul(number, width)]), WIDE_BYTES)
+        loop = _RowLoop(context, builder, A, ((*args[:2], i), (*args[2:], j)))
+        kinds = (loop.vector, loop.scalar)
+        totals = {kind: cgutils.alloca_once(builder, kind) for kind in kinds}
+        for kind, total in totals.items():
+            builder.store(ir.Constant(kind, None), total)
+
+        def add(first: Any, second: Any) -> None:
+            total = totals[first.type.pointee]
+            product = loop.load(first), loop.load(second)
+            builder.store(loop.plus_product(builder.load(total), *product), total)
+
+        loop.each(add)
+        whole, rest = (builder.load(total) for total in totals.values())
+        return builder.fadd(loop.folded(whole), rest)
+
+    return (A.dtype(A, i, H, j), emit) if A == H else None
+
+
+@intrinsic
+def _add_row(_, out, i, scale, H, j):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Add scale times row j of H to row i of out, of the same type and width."""
+
+    def emit(context: Any, builder: Any, _: Any, args: Any) -> Any:
+        loop = _RowLoop(context, builder, H, ((*args[:2], i), (*args[3:], j)))
+        number = context.cast(builder, args[2], scale, H.dtype)
+        factors = {loop.vector: _splat(builder, loop.vector, number), loop.scalar: number}
+
+        def add(to: Any, of: Any) -> None:
+            product = factors[to.type.pointee], loop.load(of)
+            builder.store(loop.plus_product(loop.load(to), *product), to, align=loop.size)
+
+        loop.each(add)
         return context.get_dummy_value()
 
-    return types.void(rows, row), emit
+    return (types.void(out, i, scale, H, j), emit) if out == H else None
+
+
+@intrinsic
+def _prefetch(_, H, j):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Ask for row j of H; of a long row only for the start, the processor sees the stream."""
+
+    def emit(context: Any, builder: Any, _: Any, args: Any) -> Any:
+        loop = _RowLoop(context, builder, H, ((*args, j),))
+        per_panel = ir.Constant(loop.width.type, WIDE_BYTES // loop.size)
+        _emit_prefetch(builder, loop.starts[0], WIDE_BYTES)
+        with builder.if_then(builder.icmp_signed("<", per_panel, loop.width)):
+            _emit_prefetch(builder, builder.gep(loop.starts[0], [per_panel]), WIDE_BYTES)
+        return context.get_dummy_value()
+
+    return types.void(H, j), emit
+
+
+def _splat(builder: Any, vector: Any, number: Any) -> Any:
+    """Return the vector that repeats a number."""
+    undefined, index = ir.Constant(vector, ir.Undefined), ir.IntType(32)
+    lane = builder.insert_element(undefined, number, ir.Constant(index, 0))
+    return builder.shuffle_vector(lane, lane, ir.Constant(ir.VectorType(index, vector.count), None))
 
 
 class _GatherLoop:
@@ -104,15 +203,9 @@ class _GatherLoop:
         values = builder.load(self.row_at(p, panel, index), align=self.size)
         factor = builder.load(builder.gep(data, [p]))
         if factor.type != self.scalar:
-            factor = builder.fpext(factor, self.scalar)
-        return builder.fmul(self.splat(factor), values, flags=("contract",))
-
-    def splat(self, factor: Any) -> Any:
-        """Return the vector that repeats `factor`."""
-        undefined, zero = ir.Constant(self.vector, ir.Undefined), ir.Constant(ir.IntType(32), 0)
-        lane = self.builder.insert_element(undefined, factor, zero)
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), self.width), None)
-        return self.builder.shuffle_vector(lane, lane, mask)
+            convert = builder.fptrunc if factor.type == ir.DoubleType() else builder.fpext
+            factor = convert(factor, self.scalar)
+        return builder.fmul(_splat(builder, self.vector, factor), values, flags=("contract",))
 
     def emit(self, target: Any, low: Any, high: Any, panel: Any, index: Any, data: Any) -> None:
         """Add the terms from low to high to the vector at `target`."""
@@ -137,54 +230,40 @@ class _GatherLoop:
         builder.store(result, target, align=self.size)
 
 
-def _typed_gather(panel_bytes: int, far: bool, kinds: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Return signature and code of gather(dest, at, panel, index, data, span)."""
-    dest, _, panel, index, data, _ = kinds
+@intrinsic
+def _gather(_, dest, at, panel, index, data, span):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Add the rows of a panel that one sparse row selects to dest[at:]."""
+    kinds = dest, panel, index, data
 
     def emit(context: Any, builder: Any, _: Any, args: Any) -> Any:
         values = (args[0], *args[2:5])
         out, rows, numbers, factors = (
             context.make_array(kind)(context, builder, value)
-            for kind, value in zip((dest, panel, index, data), values, strict=True)
+            for kind, value in zip(kinds, values, strict=True)
         )
-        n_entries = numbers.nitems if far else None
-        loop = _GatherLoop(context, builder, panel, panel_bytes, n_entries)
-        low, high = (builder.extract_value(args[5], end) for end in (0, 1))
-        target = loop.vector_at(out.data, args[1])
-        loop.emit(target, low, high, rows.data, numbers.data, factors.data)
+
+        def add(panel_bytes: int, n_entries: Any = None) -> None:
+            loop = _GatherLoop(context, builder, panel, panel_bytes, n_entries)
+            low, high = (builder.extract_value(args[5], end) for end in (0, 1))
+            target = loop.vector_at(out.data, args[1])
+            loop.emit(target, low, high, rows.data, numbers.data, factors.data)
+
+        height, width = (builder.extract_value(rows.shape, axis) for axis in (0, 1))
+        lanes = ir.Constant(width.type, WIDE_BYTES // panel.dtype.bitwidth * 8)
+        with builder.if_else(builder.icmp_signed("==", width, lanes)) as (wide, narrow):
+            with wide:
+                near_rows = ir.Constant(height.type, _NEAR_ROWS)
+                far = builder.icmp_signed(">", height, near_rows)
+                with builder.if_else(far) as (far_rows, near):
+                    with far_rows:
+                        add(WIDE_BYTES, numbers.nitems)
+                    with near:
+                        add(WIDE_BYTES)
+            with narrow:
+                add(NARROW_BYTES)
         return context.get_dummy_value()
 
-    return types.void(*kinds), emit
-
-
-# Written out each time: numba caches only functions that close over nothing.
-@intrinsic
-def _gather_wide(_, dest, at, panel, index, data, span):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Add the rows of a wide panel that one sparse row selects to dest[at:]."""
-    return _typed_gather(WIDE_BYTES, False, (dest, at, panel, index, data, span))
-
-
-@intrinsic
-def _gather_far(_, dest, at, panel, index, data, span):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Add the rows of a wide panel too large for the second-level cache to dest[at:]."""
-    return _typed_gather(WIDE_BYTES, True, (dest, at, panel, index, data, span))
-
-
-@intrinsic
-def _gather_narrow(_, dest, at, panel, index, data, span):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Add the rows of a narrow panel that one sparse row selects to dest[at:]."""
-    return _typed_gather(NARROW_BYTES, False, (dest, at, panel, index, data, span))
-
-
-@_compiled
-def _gather(dest: Any, at: Any, panel: Any, index: Any, data: Any, span: Any) -> None:
-    """Add the rows of a panel that one sparse row selects to dest[at:]."""
-    if panel.shape[1] * panel.itemsize != WIDE_BYTES:
-        _gather_narrow(dest, at, panel, index, data, span)  # type: ignore[call-arg]
-    elif panel.shape[0] > _NEAR_ROWS:
-        _gather_far(dest, at, panel, index, data, span)  # type: ignore[call-arg]
-    else:
-        _gather_wide(dest, at, panel, index, data, span)  # type: ignore[call-arg]
+    return types.void(dest, at, panel, index, data, span), emit
 
 
 @_compiled
@@ -203,10 +282,10 @@ def multiply(
             if span[0] == span[1]:
                 continue
             if last == width:
-                _gather(flat, i * k + first, part, index, data, span)
+                _gather(flat, i * k + first, part, index, data, span)  # type: ignore[call-arg]
             else:
                 scratch[:] = 0
-                _gather(scratch, 0, part, index, data, span)
+                _gather(scratch, 0, part, index, data, span)  # type: ignore[call-arg]
                 for c in range(last):
                     out[i, first + c] += scratch[c]
 
@@ -274,13 +353,6 @@ def transposed_tile_pointers(indptr: Any, indices: Any, shape: Any, tile: Any, n
     return pointers
 
 
-@_compiled
-def _ask_ahead(H: Any, indices: Any, e: Any) -> None:
-    """Ask for the row of H that comes some entries after e, if there is one."""
-    if e + _AHEAD < indices.size:
-        _prefetch_row(H, indices[e + _AHEAD])  # type: ignore[call-arg]
-
-
 @numba.njit(cache=True)
 def run_cuts(indptr: Any, indices: Any, width: Any, n_tiles: Any) -> Any:
     """Return where the sorted indices of each row reach each tile, (n_tiles + 1, r)."""
@@ -305,12 +377,9 @@ def entry_products(A: Any, H: Any, cuts: Any, indices: Any, out: Any, rows: Any)
     for t in range(len(cuts) - 1):
         for i in range(rows[0], rows[1]):
             for e in range(cuts[t, i], cuts[t + 1, i]):
-                _ask_ahead(H, indices, e)
-                h = H[indices[e]]
-                total = A.dtype.type(0)
-                for c in range(A.shape[1]):
-                    total += A[i, c] * h[c]
-                out[e] = total
+                if e + _AHEAD < indices.size:
+                    _prefetch(H, indices[e + _AHEAD])  # type: ignore[call-arg]
+                out[e] = _inner(A, i, H, indices[e])  # type: ignore[call-arg]
 
 
 @_compiled
@@ -319,12 +388,10 @@ def entry_sums(D: Any, H: Any, cuts: Any, indices: Any, out: Any, rows: Any) -> 
     out[rows[0] : rows[1]] = 0
     for t in range(len(cuts) - 1):
         for i in range(rows[0], rows[1]):
-            target = out[i]
             for e in range(cuts[t, i], cuts[t + 1, i]):
-                _ask_ahead(H, indices, e)
-                h = H[indices[e]]
-                for c in range(h.size):
-                    target[c] += D[e] * h[c]
+                if e + _AHEAD < indices.size:
+                    _prefetch(H, indices[e + _AHEAD])  # type: ignore[call-arg]
+                _add_row(out, i, D[e], H, indices[e])  # type: ignore[call-arg]
 
 
 @_compiled
@@ -333,16 +400,11 @@ def entry_curvature(C: Any, B: Any, H: Any, cuts: Any, indices: Any, out: Any, r
     out[rows[0] : rows[1]] = 0
     for t in range(len(cuts) - 1):
         for i in range(rows[0], rows[1]):
-            row, target = B[i], out[i]
             for e in range(cuts[t, i], cuts[t + 1, i]):
-                _ask_ahead(H, indices, e)
-                h = H[indices[e]]
-                total = B.dtype.type(0)
-                for c in range(h.size):
-                    total += row[c] * h[c]
-                total *= C[e]
-                for c in range(h.size):
-                    target[c] += total * h[c]
+                if e + _AHEAD < indices.size:
+                    _prefetch(H, indices[e + _AHEAD])  # type: ignore[call-arg]
+                scale = C[e] * _inner(B, i, H, indices[e])  # type: ignore[call-arg]
+                _add_row(out, i, scale, H, indices[e])  # type: ignore[call-arg]
 
 
 @_compiled
