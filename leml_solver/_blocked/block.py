@@ -193,8 +193,7 @@ def losses(block: Block, W: Sent, H: Sent, offset: Any) -> Sums:
 
 def feature_gradient(block: Block, W: Sent, H: Sent, offset: Any) -> Sums:
     """Return X^T D H, D the slopes."""
-    D = block.entries.slopes(block.latent(W), H.array, offset)
-    return (block.X.adjoint(block.entries.rows(D, H.array)),)
+    return (block.X.adjoint(block.entries.rows_gradient(block.latent(W), H.array, offset)),)
 
 
 def feature_curve(block: Block, W: Sent, H: Sent, offset: Any, S: Sent) -> Sums:
@@ -217,8 +216,7 @@ def joined_losses(block: Block, W: Sent, H: Sent, intercept: bool) -> Sums:
 
 def label_gradient(block: Block, W: Sent, H: Sent, intercept: bool) -> Sums:
     """Return D^T A, D the slopes."""
-    A = block.joined(W, intercept)
-    return (block.entries.columns(block.entries.slopes(A, H.array, None), A),)
+    return (block.entries.columns_gradient(block.joined(W, intercept), H.array),)
 
 
 def _label_curvatures(block: Block, W: Sent, H: Sent, A: Factor) -> Any:

@@ -13,15 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver._factored.cg import conjugate_gradient
-from leml_solver._factored.entry_sums import Entries
+from leml_solver._factored.entry_sums import Entries, SparseEntries
 from leml_solver._factored.plan import Plan
 from leml_solver._factored.tron import Smooth, tron
 from leml_solver._linalg.conjugate_gradient import Numbers
 from leml_solver._linalg.factors import Groups, balancing, column_inner, eigenvectors, gram
-from leml_solver._linalg.matrices import CountingMatrix, Factor
+from leml_solver._linalg.matrices import CountingMatrix, Factor, SparseMatrix
 from leml_solver._linalg.threads import matmul
 
 Array = NDArray[np.float64]
+
+_MANY_ENTRIES = 1 << 20
+_MODERATE = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +62,8 @@ class FeatureProblem:
 
     def gradient(self, point: FeaturePoint) -> Factor:
         """Return X^T D H + penalty W."""
-        D = self.entries.slopes(point.A, self.H, self.offset)
-        gradient = self.features.adjoint(self.entries.rows(D, self.H))
+        rows = self.entries.rows_gradient(point.A, self.H, self.offset)
+        gradient = self.features.adjoint(rows)
         gradient += point.W.dtype.type(self.penalty) * point.W
         return gradient
 
@@ -69,8 +72,8 @@ class FeatureProblem:
         C = self.entries.curvatures(point.A, self.H, self.offset)
 
         def product(S: Factor) -> Factor:
-            image = self.features.times(S)
-            total = self.features.adjoint(self.entries.rows_product(C, image, self.H))
+            image, H = self.features.times(S), self.H.astype(S.dtype, copy=False)
+            total = self.features.adjoint(self.entries.rows_product(C, image, H))
             total += S.dtype.type(self.penalty) * S
             return total
 
@@ -114,14 +117,20 @@ class LabelProblem:
 
     def gradient(self, H: Factor) -> Factor:
         """Return D^T A + H diag(penalties)."""
-        D = self.entries.slopes(self.A, H, None)
-        return np.asarray(self.entries.columns(D, self.A) + H * self.penalties.astype(H.dtype))
+        columns = self.entries.columns_gradient(self.A, H)
+        return np.asarray(columns + H * self.penalties.astype(H.dtype))
 
     def hessian(self, H: Factor) -> Callable[[Factor], Factor]:
         """Return the product S -> (C * (A S^T))^T A + S diag(penalties)."""
         C = self.entries.curvatures(self.A, H, None)
-        penalties = self.penalties.astype(H.dtype)
-        return lambda S: self.entries.columns_product(C, self.A, S) + S * penalties
+
+        def product(S: Factor) -> Factor:
+            A = self.A.astype(S.dtype, copy=False)
+            return np.asarray(
+                self.entries.columns_product(C, A, S) + S * self.penalties.astype(S.dtype)
+            )
+
+        return product
 
     def preconditioner(self, H: Factor) -> Factor | None:
         """Return reciprocals of the Hessian's diagonal."""
@@ -216,8 +225,14 @@ class GeneralLoss:
     def _minimise(self, problem: Any, start: Factor, point: Any) -> tuple[Factor, Any]:
         """Minimise by conjugate gradients for a quadratic loss, else by a trust-region method."""
         if self.options.quadratic and not self.plan.trust_region:
-            return _newton_step(problem, start, self.plan, point)
+            return _newton_step(problem, start, self.plan, point, self._single_steps)
         return tron(problem, start, self.plan.tron(), point)
+
+    @property
+    def _single_steps(self) -> bool:
+        """Whether single precision in the conjugate gradients saves time that anyone notices."""
+        many = isinstance(self.entries, SparseEntries) and self.entries.values.size >= _MANY_ENTRIES
+        return many and isinstance(self.features.matrix, SparseMatrix)
 
     def _transform(self, T: Factor, S: Factor) -> None:
         """Replace (W, H) by (W T, H S), of the same product."""
@@ -232,12 +247,21 @@ class GeneralOptions:
     quadratic: bool = False
 
 
-def _newton_step(problem: Smooth, start: Factor, plan: Plan, point: Any) -> tuple[Factor, Any]:
-    step = conjugate_gradient(
-        problem.hessian(point),
-        -problem.gradient(point),
-        plan.cg(problem.groups),
-        problem.preconditioner(point),
-    )
+def _newton_step(
+    problem: Smooth, start: Factor, plan: Plan, point: Any, single: bool
+) -> tuple[Factor, Any]:
+    """Return a point after conjugate gradients, in single precision if asked for and possible.
+
+    The gradient has the precision of the factors, so where the fit ends does not change.
+    """
+    residual, scale = -problem.gradient(point), problem.preconditioner(point)
+    if single and scale is not None and all(map(_fits_single, (residual, scale))):
+        residual, scale = residual.astype(np.float32), scale.astype(np.float32)
+    step = conjugate_gradient(problem.hessian(point), residual, plan.cg(problem.groups), scale)
     moved = start + step
     return moved, problem.at(moved)
+
+
+def _fits_single(factor: Factor) -> bool:
+    """Whether products of a few such numbers neither overflow nor vanish in single precision."""
+    return bool(1 / _MODERATE <= np.abs(factor).max() <= _MODERATE)

@@ -56,6 +56,12 @@ class Entries(Protocol):
     def columns(self, D: Any, A: Factor) -> Factor:
         """Return D^T A, (L, k)."""
 
+    def rows_gradient(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
+        """Return D H, D the slopes."""
+
+    def columns_gradient(self, A: Factor, H: Factor) -> Factor:
+        """Return D^T A, D the slopes without offset."""
+
     def rows_product(self, C: Any, B: Factor, H: Factor) -> Factor:
         """Return (C * (B H^T)) H, (n, k)."""
 
@@ -90,6 +96,16 @@ class _EntriesOf:
     @cached_property
     def _Y(self) -> Any:
         return as_matrix(self.labels.complete, self.dtype)
+
+    def rows_gradient(self: Any, A: Factor, H: Factor, offset: Factor | None) -> Factor:
+        """Return D H, D the slopes."""
+        found: Factor = self.rows(self.slopes(A, H, offset), H)
+        return found
+
+    def columns_gradient(self: Any, A: Factor, H: Factor) -> Factor:
+        """Return D^T A, D the slopes without offset."""
+        found: Factor = self.columns(self.slopes(A, H, None), A)
+        return found
 
 
 class SparseEntries(_EntriesOf):
@@ -168,6 +184,31 @@ class SparseEntries(_EntriesOf):
         """Return D^T A."""
         return _sums(self._entries.by_label, self._by_label(D), A, self.shape[1])
 
+    def rows_gradient(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
+        """Return D H, D the slopes; for the squared loss in one pass."""
+        if type(self.loss) is not Squared:
+            return super().rows_gradient(A, H, offset)
+        C, shift = self.curvatures(A, H, offset), self._shift
+        if offset is not None:
+            shift = shift - C * offset.astype(C.dtype)[self._entries.by_row.indices]
+        return _curvature(self._entries.by_row, C, A, H, shift)
+
+    def columns_gradient(self, A: Factor, H: Factor) -> Factor:
+        """Return D^T A, D the slopes without offset; for the squared loss in one pass."""
+        if type(self.loss) is not Squared:
+            return super().columns_gradient(A, H)
+        C = self._by_label(self.curvatures(A, H, None))
+        return _curvature(self._entries.by_label, C, H, A, self._label_shift)
+
+    @cached_property
+    def _shift(self) -> Factor:
+        """The slopes of the squared loss at zero with opposite sign."""
+        return self.values if self.weights is None else self.weights * self.values
+
+    @cached_property
+    def _label_shift(self) -> Factor:
+        return self._by_label(self._shift)
+
     def rows_product(self, C: Factor, B: Factor, H: Factor) -> Factor:
         """Return (C * (B H^T)) H in one pass."""
         return _curvature(self._entries.by_row, C, B, H)
@@ -185,10 +226,12 @@ def _sums(pattern: Pattern, D: Factor, H: Factor, n_rows: int) -> Factor:
     return out
 
 
-def _curvature(pattern: Pattern, C: Factor, B: Factor, H: Factor) -> Factor:
-    """Return sum_j C_ij (b_i . h_j) h_j for each row of the pattern."""
+def _curvature(
+    pattern: Pattern, C: Factor, B: Factor, H: Factor, shift: Factor | None = None
+) -> Factor:
+    """Return sum_j (C_ij (b_i . h_j) - shift_ij) h_j for each row of the pattern."""
     out = np.empty_like(B)
-    write = partial(kernels.entry_curvature, C, B, H, pattern.cuts(H), pattern.indices, out)
+    write = partial(kernels.entry_curvature, C, shift, B, H, pattern.cuts(H), pattern.indices, out)
     parallel_map(write, pattern.shares(H.shape[1]))
     return out
 

@@ -105,7 +105,7 @@ def _inner(_, A, i, H, j):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
     def emit(context: Any, builder: Any, _: Any, args: Any) -> Any:
         loop = _RowLoop(context, builder, A, ((*args[:2], i), (*args[2:], j)))
         kinds = (loop.vector, loop.scalar)
-        totals = {kind: cgutils.alloca_once(builder, kind) for kind in kinds}
+        totals = {kind: cgutils.alloca_once(builder, kind) for kind in kinds}  # type: ignore[no-untyped-call]
         for kind, total in totals.items():
             builder.store(ir.Constant(kind, None), total)
 
@@ -395,8 +395,10 @@ def entry_sums(D: Any, H: Any, cuts: Any, indices: Any, out: Any, rows: Any) -> 
 
 
 @_compiled
-def entry_curvature(C: Any, B: Any, H: Any, cuts: Any, indices: Any, out: Any, rows: Any) -> None:
-    """Write sum_j C_ij (b_i . h_j) h_j for each row i, in one pass over the entries."""
+def entry_curvature(
+    C: Any, shift: Any, B: Any, H: Any, cuts: Any, indices: Any, out: Any, rows: Any
+) -> None:
+    """Write sum_j (C_ij (b_i . h_j) - shift_ij) h_j for each row i; a shift of None means zero."""
     out[rows[0] : rows[1]] = 0
     for t in range(len(cuts) - 1):
         for i in range(rows[0], rows[1]):
@@ -404,7 +406,9 @@ def entry_curvature(C: Any, B: Any, H: Any, cuts: Any, indices: Any, out: Any, r
                 if e + _AHEAD < indices.size:
                     _prefetch(H, indices[e + _AHEAD])  # type: ignore[call-arg]
                 scale = C[e] * _inner(B, i, H, indices[e])  # type: ignore[call-arg]
-                _add_row(out, i, scale, H, indices[e])  # type: ignore[call-arg]
+                if shift is not None:
+                    scale -= shift[e]
+                _add_row(out, i, scale, H, indices[e])
 
 
 @_compiled

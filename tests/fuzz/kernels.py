@@ -1,14 +1,15 @@
 """The compiled loops with bounds checks on, beside plain numpy, in a process of its own.
 
-numba checks the bounds of every array that its own code indexes. The gather loop is written in LLVM
-and checked by nobody: here it runs between guards (NaN around what it reads, marks around what it
-writes), and beside a reference that numba compiles with bounds checks.
+numba checks the bounds of every array that its own code indexes. The loops over a row are written
+in LLVM and checked by nobody: here they run between guards (NaN around what they read, marks around
+what they write), and beside a reference that numba compiles with bounds checks, or numpy.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,20 +27,26 @@ def guarded(array, fill):
     return inside, buffer
 
 
-def checked_gather():
-    """Return the gather loop as numba compiles it, every index checked."""
+def gathers():
+    """Return the gather loop in LLVM, and as numba compiles it, every index checked."""
     import numba
 
-    @numba.njit(boundscheck=True)
+    from leml_solver._linalg.compiled import _gather
+
+    @numba.njit
     def gather(dest, at, panel, index, data, span):
+        _gather(dest, at, panel, index, data, span)
+
+    @numba.njit(boundscheck=True)
+    def checked(dest, at, panel, index, data, span):
         for p in range(span[0], span[1]):
             for c in range(panel.shape[1]):
                 dest[at + c] += data[p] * panel[index[p], c]
 
-    return gather
+    return gather, checked
 
 
-def check_gather(rng, reference):
+def check_gather(rng, gather, reference):
     """Compare the LLVM loop with the reference on one random row, between guards."""
     from leml_solver._linalg import compiled
 
@@ -52,13 +59,14 @@ def check_gather(rng, reference):
     entries = int(rng.integers(0, 40))
     kinds = (np.int32, np.int64, np.uint16)
     index, _ = guarded(rng.integers(rows, size=entries).astype(kinds[rng.integers(3)]), 0)
-    data, _ = guarded(rng.normal(size=entries).astype(dtype), np.nan)
+    data_type = (np.float32, np.float64)[rng.integers(2)]
+    data, _ = guarded(rng.normal(size=entries).astype(data_type), np.nan)
     low, high = sorted(int(end) for end in rng.integers(0, entries + 1, 2))
     dest, buffer = guarded(np.zeros(3 * width, dtype), MARK)
     at = int(rng.integers(0, 2 * width + 1))
     expected = dest.copy()
     reference(expected, at, panel, index, data, (low, high))
-    compiled._gather(dest, at, panel, index, data, (low, high))
+    gather(dest, at, panel, index, data, (low, high))
     assert (buffer[:GUARD] == MARK).all(), "wrote before the array"
     assert (buffer[-GUARD:] == MARK).all(), "wrote after the array"
     # 40 products of size one, contracted and reordered: 40 roundings of the type.
@@ -87,17 +95,39 @@ def check_products(rng):
         assert np.allclose(X.column_squares(), (dense**2).sum(axis=0), atol=1e-12)
     finally:
         matrices._SHARED_ROWS, matrices._CACHED_ROWS = saved
-    out, sums, rows = np.empty(csr.nnz), np.empty((n, k)), (0, n)
     tiles = int(rng.integers(1, d + 1))
     cuts = compiled.run_cuts(csr.indptr, csr.indices, -(-d // tiles), tiles)
-    compiled.entry_products(A, B, cuts, csr.indices, out, rows)
-    i, j = np.repeat(np.arange(n), np.diff(csr.indptr)), csr.indices
-    assert np.allclose(out, (A[i] * B[j]).sum(axis=1), atol=1e-12)
-    compiled.entry_sums(csr.data, B, cuts, csr.indices, sums, rows)
-    assert np.allclose(sums, dense @ B, atol=1e-12)
-    compiled.entry_curvature(csr.data, A, B, cuts, csr.indices, sums, rows)
-    weights = sp.csr_array((csr.data * out, csr.indices, csr.indptr), csr.shape).toarray()
-    assert np.allclose(sums, weights @ B, atol=1e-11)
+    check_entries(rng, csr, cuts, (A, B))
+
+
+def check_entries(rng, csr, cuts, factors):
+    """Compare sums over entries with numpy, factors between guards."""
+    from leml_solver._linalg import compiled
+
+    dtype = (np.float32, np.float64)[rng.integers(2)]
+    A, B = (guarded(factor.astype(dtype), np.nan)[0] for factor in factors)
+    (out, _), (sums, buffer) = (
+        guarded(np.zeros(shape, dtype), MARK) for shape in (csr.nnz, A.shape)
+    )
+    i, j = np.repeat(np.arange(len(A)), np.diff(csr.indptr)), csr.indices
+    shift = rng.normal(size=csr.nnz) if rng.random() < 0.5 else None
+    products = (A[i].astype(float) * B[j]).sum(axis=1)
+    scales = csr.data * products - (0 if shift is None else shift)
+    # Sums of at most 40 products, each of which may be a sum of 40: numbers of size 100.
+    close = partial(np.allclose, rtol=0, atol=1600 * 100 * np.finfo(dtype).eps)
+    where = cuts, csr.indices
+    compiled.entry_products(A, B, *where, out, (0, len(A)))
+    assert close(out, products)
+    for numbers, write in (
+        (csr.data, partial(compiled.entry_sums, csr.data, B)),
+        (scales, partial(compiled.entry_curvature, csr.data, shift, A, B)),
+    ):
+        write(*where, sums, (0, len(A)))
+        expected = np.zeros(A.shape)
+        np.add.at(expected, i, numbers[:, None] * B[j])
+        assert close(sums, expected)
+    assert (buffer[:GUARD] == MARK).all(), "wrote before the array"
+    assert (buffer[-GUARD:] == MARK).all(), "wrote after the array"
 
 
 def check_that_bounds_are_checked():
@@ -115,11 +145,11 @@ def check_that_bounds_are_checked():
 def child(first, cases):
     """Run cases in this process; print how many."""
     check_that_bounds_are_checked()
-    reference = checked_gather()
+    gather, reference = gathers()
     for seed in range(first, first + cases):
         rng = np.random.default_rng(seed)
         try:
-            check_gather(rng, reference)
+            check_gather(rng, gather, reference)
             check_products(rng)
         except Exception as error:
             raise AssertionError(f"kernels, seed {seed}") from error

@@ -181,6 +181,9 @@ def test_entry_sums_agree_with_dense_formulas(name, missing, dtype):
     np.testing.assert_allclose(entries.label_losses(A, H, offset), losses, **tolerance)
     np.testing.assert_allclose(entries.rows(slopes, H), D @ H, **tolerance)
     np.testing.assert_allclose(entries.columns(slopes, A), D.T @ A, **tolerance)
+    np.testing.assert_allclose(entries.rows_gradient(A, H, offset), D @ H, **tolerance)
+    D = mask * loss.derivative(y, F - offset)
+    np.testing.assert_allclose(entries.columns_gradient(A, H), D.T @ A, **tolerance)
     if name != "squared_hinge" or dtype == np.float64:  # a kink may fall the other way in float32
         rows, columns = (C * (B @ H.T)) @ H, (C * (A @ S.T)).T @ A
         np.testing.assert_allclose(entries.rows_product(curvatures, B, H), rows, **tolerance)
@@ -198,8 +201,12 @@ def test_weights_count_an_entry_as_often_as_it_was_seen():
     )
     one, two = (entries_of(labels, loss, np.float64) for labels in (repeated, weighted))
     np.testing.assert_allclose(one.label_losses(A, H, None), two.label_losses(A, H, None))
-    gradients = [e.rows(e.slopes(A, H, None), H) for e in (one, two)]
-    np.testing.assert_allclose(*gradients)
+    for gradients in (
+        [e.rows(e.slopes(A, H, None), H) for e in (one, two)],
+        [e.rows_gradient(A, H, H[:, 0]) for e in (one, two)],
+        [e.columns_gradient(A, H) for e in (one, two)],
+    ):
+        np.testing.assert_allclose(*gradients)
 
 
 def test_labels_in_every_form_are_the_same_labels():

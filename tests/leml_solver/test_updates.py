@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from test_tron_cg import MAKERS, L, _data, _feature_problem, _label_problem, _spd, k
 
-from leml_solver._factored import entry_sums
+from leml_solver._factored import algorithm_1, entry_sums
 from leml_solver._factored.fit import AlternatingOptions, fit_factors
 from leml_solver._factored.tron import _new_radius
 from leml_solver._linalg import factors, threads
@@ -268,6 +268,50 @@ def test_algorithm_1_balances_the_factors_before_it_solves_for_w():
     # H S has the singular values of W H^T, up to the square root, in orthogonal columns.
     singular = np.linalg.svd(W @ H.T, compute_uv=False)[:k]
     np.testing.assert_allclose(iterate.H.T @ iterate.H, np.diag(singular), atol=1e-10)
+
+
+@pytest.fixture(name="fit_with_steps")
+def _fit_with_steps(monkeypatch):
+    """A fit to partly observed labels, and the types in which its conjugate gradients ran."""
+    X, Y, *_ = _data(True, False)
+
+    def fit(single, scale=1.0, options=None):
+        types = set()
+
+        def spy(product, residual, *more):
+            types.add(residual.dtype)
+            return conjugate_gradient(product, residual, *more)
+
+        monkeypatch.setattr(algorithm_1, "_MANY_ENTRIES", 1 if single else np.inf)
+        monkeypatch.setattr(algorithm_1, "conjugate_gradient", spy)
+        chosen = options or AlternatingOptions(max_iter=60, tol=0.0, certify=False)
+        X_sparse = sp.csr_matrix(scale * X)
+        return fit_factors(X_sparse, Y, rank=2, penalty=scale * 0.7, options=chosen), types
+
+    return fit
+
+
+def test_steps_in_single_precision_end_where_those_in_double_do(fit_with_steps):
+    (single, types), (double, others) = fit_with_steps(True), fit_with_steps(False)
+    assert (types, others) == ({np.dtype("f4")}, {np.dtype("f8")})
+    traces = [np.array([p.objective for p in fit.trace]) for fit in (single, double)]
+    # A step has an error of 1e-6 of its length, on the way; what is stationary does not change.
+    both = min(map(len, traces))  # each ends where rounding lets it
+    np.testing.assert_allclose(*(trace[:both] for trace in traces), rtol=1e-6)
+    assert single.objective == pytest.approx(double.objective, rel=1e-11)
+    assert single.W.dtype == np.float64
+
+
+@pytest.mark.parametrize("scale", [1e-14, 1e14])
+def test_numbers_that_single_precision_may_lose_stay_in_double(fit_with_steps, scale):
+    (single, types), (double, _) = fit_with_steps(True, scale), fit_with_steps(False, scale)
+    assert types == {np.dtype("f8")}
+    np.testing.assert_array_equal(single.W, double.W)
+
+
+def test_plain_steps_stay_in_double(fit_with_steps):
+    options = AlternatingOptions(method="plain", max_iter=2, certify=False)
+    assert fit_with_steps(True, options=options)[1] == {np.dtype("f8")}
 
 
 def test_a_given_start_is_taken_as_it_is():

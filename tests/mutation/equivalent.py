@@ -167,13 +167,6 @@ EQUIVALENT: dict[Key, str] = {
     ): "of two points with the same bound either will do",
     (
         LINALG + "compiled.py",
-        "_prefetch_row.emit",
-        "_emit_prefetch(builder, builder.gep(made.data, [builder.mul(number, width)]), WIDE_BYTES)",
-        "pass",
-        0,
-    ): SPEED_ONLY + "a prefetch is a hint and may be left out",
-    (
-        LINALG + "compiled.py",
         "multiply",
         "part = panel[t * tile:(t + 1) * tile]",
         "part = panel[t * tile:(t + 1) * tile + 1]",

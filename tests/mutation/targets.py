@@ -88,6 +88,7 @@ SPEED = frozenset(
         "_CHUNK", "_BLOCK", "_GRAM_ROWS", "FACTORISE_BELOW", "_SHRINKINGS",
         "_CACHED_ROWS", "_SHARED_ROWS", "_ENTRIES_PER_POINTER",  # matrices: width of tiles
         "WIDE_BYTES", "NARROW_BYTES", "_LINE_BYTES", "_NEAR_ROWS", "_AHEAD",  # compiled: panels
+        "_VECTOR_BYTES", "_MANY_ENTRIES",
         "MAX_STEPS", "LARGEST_SIDE", "LARGEST_ARRAY", "_FREE_WORK", "_GENERAL_WORK",  # splitting
         "_FEWEST_STEPS",
         "SHARED_LOOP", "SHARED_PRODUCT",  # threads: when a second one pays
