@@ -23,7 +23,7 @@ _LONGEST_LIST = 1 << 27
 
 
 # Rows of a factor that entries are matched with at a time (as many as have this size), unless a row
-# has fewer entries than that among them: 3 MB are served by the cache to several threads.
+# has fewer entries than that among them: 8 MB are served by the cache to several threads.
 _TILE_BYTES = 8 << 20
 _TILE_ENTRIES = 16
 

@@ -122,13 +122,13 @@ class LabelProblem:
 
     def hessian(self, H: Factor) -> Callable[[Factor], Factor]:
         """Return the product S -> (C * (A S^T))^T A + S diag(penalties)."""
-        C = self.entries.curvatures(self.A, H, None)
+        A, C = self.A, self.entries.curvatures(self.A, H, None)
 
         def product(S: Factor) -> Factor:
-            A = self.A.astype(S.dtype, copy=False)
-            return np.asarray(
-                self.entries.columns_product(C, A, S) + S * self.penalties.astype(S.dtype)
-            )
+            nonlocal A
+            A = A.astype(S.dtype, copy=False)
+            columns = self.entries.columns_product(C, A, S)
+            return np.asarray(columns + S * self.penalties.astype(S.dtype))
 
         return product
 
