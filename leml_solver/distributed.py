@@ -247,17 +247,19 @@ class ClusterPasses:
             home, source = self.homes[number], self.source
             arguments: tuple[Any, ...] = (source, number)
             if isinstance(source, MemorySource):
-                part = self._sent_home(source.part(number), home)
-                arguments = (part, 0)
+                arguments = (self._scattered(source.part(number), workers=[home]), 0)
             found = self.blocks[number] = self._submit(_load, *arguments, home=home)
         return found
 
-    def _sent_home(self, part: Any, home: str) -> Any:
-        """Send a part to a worker; one that has just died is known to the scheduler no more."""
+    def _scattered(self, value: Any, **where: Any) -> Any:
+        """Send something to one worker, from which others fetch it.
+
+        Not to all of them: a broadcast waits for ever when its first worker dies meanwhile.
+        """
         try:
-            return self.client.scatter(part, workers=[home], hash=False)
-        except KeyError as gone:
-            raise TimeoutError(f"worker {home} is gone") from gone
+            return self.client.scatter(value, hash=False, **where)
+        except KeyError as gone:  # the scheduler has forgotten a worker that has just died
+            raise TimeoutError(f"worker {gone} is gone") from gone
 
     def _submit(self, function: Any, *arguments: Any, home: str | None = None) -> Any:
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
@@ -271,9 +273,9 @@ class ClusterPasses:
         return self._submit(_share, work, self._block(number), tokens, *values, home=home)
 
     def _there(self, sent: Sent) -> Any:
-        """Return the future of an array that all workers have."""
+        """Return the future of an array that all workers can have."""
         if sent.where is None:
-            sent.where = self.client.scatter(sent.array, broadcast=True, hash=False)
+            sent.where = self._scattered(sent.array)
         return sent.where
 
     def _tree(self, shares: list[Any]) -> Any:

@@ -72,8 +72,8 @@ class FeatureProblem:
         C = self.entries.curvatures(point.A, self.H, self.offset)
 
         def product(S: Factor) -> Factor:
-            image, H = self.features.times(S), self.H.astype(S.dtype, copy=False)
-            total = self.features.adjoint(self.entries.rows_product(C, image, H))
+            image = self.features.times(S)
+            total = self.features.adjoint(self.entries.rows_product(C, image, self.H))
             total += S.dtype.type(self.penalty) * S
             return total
 

@@ -129,6 +129,7 @@ class SparseEntries(_EntriesOf):
     def predictions(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
         """Return a_i . h_j + offset_j at each entry."""
         pattern: Pattern = self._entries.by_row
+        A, H = _in_rows(A, A.dtype), _in_rows(H, A.dtype)
         out = np.empty(self.values.size, dtype=A.dtype)
         write = partial(kernels.entry_products, A, H, pattern.cuts(H), pattern.indices, out)
         parallel_map(write, pattern.shares(A.shape[1]))
@@ -218,8 +219,14 @@ class SparseEntries(_EntriesOf):
         return _curvature(self._entries.by_label, self._by_label(C), S, A)
 
 
+def _in_rows(factor: Factor, dtype: Any) -> Factor:
+    """Return the factor as the loops read it: one row after another, in their precision."""
+    return np.ascontiguousarray(factor, dtype=dtype)
+
+
 def _sums(pattern: Pattern, D: Factor, H: Factor, n_rows: int) -> Factor:
     """Return sum_j D_ij h_j for each row of the pattern."""
+    H = _in_rows(H, H.dtype)
     out = np.empty((n_rows, H.shape[1]), dtype=H.dtype)
     write = partial(kernels.entry_sums, D, H, pattern.cuts(H), pattern.indices, out)
     parallel_map(write, pattern.shares(H.shape[1]))
@@ -230,6 +237,7 @@ def _curvature(
     pattern: Pattern, C: Factor, B: Factor, H: Factor, shift: Factor | None = None
 ) -> Factor:
     """Return sum_j (C_ij (b_i . h_j) - shift_ij) h_j for each row of the pattern."""
+    B, H = _in_rows(B, B.dtype), _in_rows(H, B.dtype)
     out = np.empty_like(B)
     write = partial(kernels.entry_curvature, C, shift, B, H, pattern.cuts(H), pattern.indices, out)
     parallel_map(write, pattern.shares(H.shape[1]))

@@ -98,6 +98,11 @@ class _RowLoop:
         return builder.extract_element(total, ir.Constant(index, 0))
 
 
+def _alike(A: Any, H: Any) -> bool:
+    """Whether the types are those of C-ordered arrays of the same precision."""
+    return bool(A.dtype == H.dtype and A.layout == H.layout == "C")
+
+
 @intrinsic
 def _inner(_, A, i, H, j):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return the inner product of row i of A and row j of H, of the same type and width."""
@@ -118,7 +123,7 @@ def _inner(_, A, i, H, j):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
         whole, rest = (builder.load(total) for total in totals.values())
         return builder.fadd(loop.folded(whole), rest)
 
-    return (A.dtype(A, i, H, j), emit) if A == H else None
+    return (A.dtype(A, i, H, j), emit) if _alike(A, H) else None
 
 
 @intrinsic
@@ -137,7 +142,7 @@ def _add_row(_, out, i, scale, H, j):  # type: ignore[no-untyped-def]  # noqa: A
         loop.each(add)
         return context.get_dummy_value()
 
-    return (types.void(out, i, scale, H, j), emit) if out == H else None
+    return (types.void(out, i, scale, H, j), emit) if _alike(out, H) else None
 
 
 @intrinsic
@@ -209,25 +214,15 @@ class _GatherLoop:
 
     def emit(self, target: Any, low: Any, high: Any, panel: Any, index: Any, data: Any) -> None:
         """Add the terms from low to high to the vector at `target`."""
-        builder = self.builder
-        first, entry = builder.load(target, align=self.size), builder.block
-        loop, end = builder.append_basic_block("gather"), builder.append_basic_block("gathered")
-        builder.cbranch(builder.icmp_signed("<", low, high), loop, end)
-        builder.position_at_end(loop)
-        p, total = builder.phi(low.type), builder.phi(self.vector)
-        if self.n_entries is not None:
-            self.prefetch(p, panel, index)
-        added = builder.fadd(total, self.term(p, panel, index, data), flags=("contract",))
-        following = builder.add(p, ir.Constant(p.type, 1))
-        for phi, before, after in ((p, low, following), (total, first, added)):
-            phi.add_incoming(before, entry)
-            phi.add_incoming(after, loop)
-        builder.cbranch(builder.icmp_signed("<", following, high), loop, end)
-        builder.position_at_end(end)
-        result = builder.phi(self.vector)
-        result.add_incoming(first, entry)
-        result.add_incoming(added, loop)
-        builder.store(result, target, align=self.size)
+        builder, one = self.builder, ir.Constant(low.type, 1)
+        total = cgutils.alloca_once(builder, self.vector)  # type: ignore[no-untyped-call]
+        builder.store(builder.load(target, align=self.size), total)
+        with cgutils.for_range_slice(builder, low, high, one, low.type) as (p, _):
+            if self.n_entries is not None:
+                self.prefetch(p, panel, index)
+            term = self.term(p, panel, index, data)
+            builder.store(builder.fadd(builder.load(total), term, flags=("contract",)), total)
+        builder.store(builder.load(total), target, align=self.size)
 
 
 @intrinsic

@@ -209,6 +209,26 @@ def test_weights_count_an_entry_as_often_as_it_was_seen():
         np.testing.assert_allclose(*gradients)
 
 
+def test_factors_may_lie_in_memory_in_any_way():
+    Y, A, B, H, _ = _problem()
+    entries = entries_of(as_labels(Y), LOSSES["squared"], np.float64)
+    D = entries.slopes(A, H, None)
+
+    def sums(A, B, H):
+        found = [entries.predictions(A, H, None), entries.rows(D, H), entries.columns(D, A)]
+        return [*found, entries.rows_product(D, B, H), entries.columns_gradient(A, H)]
+
+    frozen = H.copy()
+    frozen.flags.writeable = False
+    for others in (
+        [np.asfortranarray(F) for F in (A, B, H)],
+        [np.repeat(F, 2, axis=1)[:, ::2] for F in (A, B, H)],
+        (A, B, frozen),
+    ):
+        for one, other in zip(sums(A, B, H), sums(*others), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 def test_labels_in_every_form_are_the_same_labels():
     Y, *_ = _problem()
     mask = ~np.isnan(Y)
