@@ -7,11 +7,8 @@ products with X, and the load average at the time. Kernels are timed interleaved
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import os
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -323,64 +320,25 @@ def growth(args):
     return rows
 
 
-def _memory(field):
-    """Return a line of /proc/self/status in bytes (the high-water mark elsewhere)."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    line = next(line for line in status.read_text().splitlines() if line.startswith(field))
-    return int(line.split()[1]) * 1024
-
-
-def _forget_peak():
-    """Return freed memory to the system and restart its high-water mark, where that is possible."""
-    if Path("/proc/self/clear_refs").exists():
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def wiki_child(shape, iterations):
-    """Fit a Wikipedia shape in a process of its own and measure its memory."""
-    small = replace(shape, n=500, d=400, L=300)
-    _warm(*shapes.full_data(small), shape.rank)
-    baseline = _memory("VmRSS")
-    X, Y = shapes.full_data(shape)
-    _forget_peak()
-    options = _options(max_iter=iterations, start="normal", method=replace(FAST, factorise=False))
-    fit = fit_factors(X, Y, rank=shape.rank, penalty=1.0, options=options)
-    factors = sum(F.nbytes for F in (fit.W, fit.H)) + 4 * shape.n * shape.rank
-    needed = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes + factors
-    return {
-        "seconds": fit.trace[-1].seconds,
-        "objective": fit.objective,
-        "products": fit.products,
-        "nonzeros": int(X.nnz),
-        "peak_bytes": _memory("VmHWM"),
-        "net_peak_bytes": _memory("VmHWM") - baseline,
-        "needed_bytes": int(needed),
-        "memory_ratio": (_memory("VmHWM") - baseline) / needed,
-    }
-
-
-def _wiki(args, name, iterations):
-    command = [sys.executable, "-m", "benchmarks.solver", "--child", name]
-    command += ["--scale", str(args.scale), "--iterations", str(iterations)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    measured = json.loads(done.stdout)
-    label = {"wiki": "Wikipedia shape", "wiki_tenth": "Wikipedia shape / 10"}[name]
-    return [row(f"{label}, {iterations} outer iterations", measured.pop("seconds"), **measured)]
-
-
-def wiki_tenth(args):
-    """Time and peak memory at a tenth of Wikipedia's sizes."""
-    return _wiki(args, "wiki_tenth", 5)
-
-
-def wiki(args):
-    """One outer iteration at Wikipedia's full sizes; takes minutes and up to 10 GB."""
-    return _wiki(args, "wiki", 1)
+def missing_at_scale(args):
+    """Ten million observed entries, full rows (peer): CPU seconds of 3 iterations at k = 50."""
+    n, d, L = (int(size * args.scale) for size in (200_000, 50_000, 20_000))
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(
+        (rng.standard_normal(50 * n), rng.integers(d, size=50 * n), 50 * np.arange(n + 1)),
+        shape=(n, d),
+    )
+    columns = rng.integers(L, size=53 * n)
+    values = (rng.random(columns.size) < 0.1).astype(float)
+    labels = Labels.observed(np.repeat(np.arange(n), 53), columns, values, (n, L))
+    seconds, fits = [], []
+    for Y in (labels, sp.csr_matrix((values, columns, 53 * np.arange(n + 1)), shape=(n, L))):
+        _warm(X[:500], Y.take(np.arange(500)) if Y is labels else Y[:500], 50)
+        began = time.process_time()
+        fits.append(fit_factors(X, Y, rank=50, penalty=10.0, options=_options(max_iter=3)))
+        seconds.append(time.process_time() - began)
+    name = f"{n} x {d}, L = {L}: {labels.n_observed} entries (peer: full labels), CPU"
+    return [row(name, *seconds, objective=fits[0].objective)]
 
 
 def threads(args):
@@ -427,8 +385,9 @@ def _draw_threads(times, parts, most, path):
     figure.savefig(path, dpi=150)
 
 
-ROWS = {f.__name__: f for f in (kernels, eurlex, bibtex, missing, growth, wiki_tenth, threads)}
-OPT_IN = {"wiki": wiki}
+ROWS = {
+    f.__name__: f for f in (kernels, eurlex, bibtex, missing, growth, missing_at_scale, threads)
+}
 
 
 def _arguments(argv):
@@ -437,15 +396,11 @@ def _arguments(argv):
     parser.add_argument(
         "--scale", type=float, default=1.0, help="multiply n, d and L; 0.1 is quick"
     )
-    parser.add_argument(
-        "--only", nargs="+", choices=[*ROWS, *OPT_IN], help="rows to run; `wiki` runs only if named"
-    )
+    parser.add_argument("--only", nargs="+", choices=ROWS, help="rows to run")
     parser.add_argument(
         "--data", default=os.environ.get("LEML_DATA"), help="folder with bibtex.npz (LEML_DATA)"
     )
     parser.add_argument("--skip-scipy", action="store_true", help="leave out the slowest peer")
-    parser.add_argument("--child", choices=["wiki", "wiki_tenth"], help=argparse.SUPPRESS)
-    parser.add_argument("--iterations", type=int, default=5, help=argparse.SUPPRESS)
     return parser.parse_args(argv)
 
 
@@ -453,7 +408,7 @@ def _show(line):
     """Return one row as an aligned line."""
     ratio = f"{line['ratio']:8.2f}x" if line["ratio"] else " " * 9
     peer = f"{line['peer_seconds']:10.4f}" if line["peer_seconds"] else " " * 10
-    rest = {k: v for k, v in line.items() if k in ("objective", "products", "memory_ratio")}
+    rest = {k: v for k, v in line.items() if k in ("objective", "products")}
     shown = " ".join(f"{k}={v:.6g}" for k, v in rest.items() if v is not None)
     return (
         f"{line['row']:62s} {line['seconds']:10.4f} {peer} {ratio}  load {line['load']:<5} {shown}"
@@ -463,13 +418,9 @@ def _show(line):
 def main(argv=None):
     """Run the rows asked for, print them, and write them to a file."""
     args = _arguments(argv)
-    if args.child:
-        shape = {"wiki": shapes.WIKI, "wiki_tenth": shapes.WIKI_TENTH}[args.child]
-        print(json.dumps(wiki_child(shape.scaled(args.scale), args.iterations)))
-        return 0
     began, rows = time.perf_counter(), []
     for name in args.only or ROWS:
-        for line in {**ROWS, **OPT_IN}[name](args):
+        for line in ROWS[name](args):
             rows.append(line)
             print(_show(line), flush=True)
     if args.out:

@@ -34,7 +34,7 @@ _compiled = numba.njit(cache=True, nogil=True, fastmath=_FASTMATH)
 WIDE_BYTES = 256  # eight 32-byte registers: enough to hide the latency of a fused multiply-add
 NARROW_BYTES = 64
 _LINE_BYTES = 64
-_VECTOR_BYTES = 32  # one register; wider vectors would leave more of a short row to single numbers
+_VECTOR_BYTES = 64  # two registers: their sums do not wait for each other
 _NEAR_ROWS = 2048  # rows of a wide panel that a 512 KB second-level cache holds
 _AHEAD = 16  # entries between asking for a row of a larger panel and using it
 
