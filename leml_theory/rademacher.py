@@ -101,12 +101,7 @@ def _top_eigenvalue(gram: Array, size: int) -> float:
 
 
 def rademacher_averages(
-    features: FeatureLaw,
-    observation: Observation,
-    n: int,
-    *,
-    draws: int,
-    rng: np.random.Generator,
+    features: FeatureLaw, observation: Observation, n: int, *, draws: int, rng: np.random.Generator
 ) -> dict[str, Estimate]:
     """Measure the Rademacher averages of both unit balls from the same draws.
 
@@ -182,11 +177,7 @@ def check_draws(draws: int) -> int:
 
 
 def _signed_sums(
-    features: FeatureLaw,
-    observation: Observation,
-    n: int,
-    draws: int,
-    rng: np.random.Generator,
+    features: FeatureLaw, observation: Observation, n: int, draws: int, rng: np.random.Generator
 ) -> Array:
     """Draw a stack of V: columns are independent given the counts, so one call draws them all.
 

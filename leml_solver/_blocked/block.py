@@ -241,14 +241,9 @@ def label_diagonal(block: Block, W: Sent, H: Sent, intercept: bool) -> Sums:
 
 def first_label_sketch(block: Block, V: Sent) -> Sums:
     """Return -D^T X V, D the slopes at zero."""
-    entries, (n, L) = block.entries, block.entries.shape
-    image = block.X.times(V.array)
-    D = entries.slopes(np.zeros((n, 1), image.dtype), np.zeros((L, 1), image.dtype), None)
-    return (-entries.columns(D, image),)
+    return (-block.entries.columns(block.entries.first_slopes(), block.X.times(V.array)),)
 
 
 def first_feature_sketch(block: Block, H: Sent) -> Sums:
     """Return -X^T D H, D the slopes at zero."""
-    entries, (n, L) = block.entries, block.entries.shape
-    D = entries.slopes(np.zeros((n, 1), block.dtype), np.zeros((L, 1), block.dtype), None)
-    return (-block.X.adjoint(entries.rows(D, H.array)),)
+    return (-block.X.adjoint(block.entries.rows(block.entries.first_slopes(), H.array)),)

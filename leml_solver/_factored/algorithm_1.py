@@ -69,7 +69,7 @@ class FeatureProblem:
 
     def hessian(self, point: FeaturePoint) -> Callable[[Factor], Factor]:
         """Return the product S -> X^T (C * (X S H^T)) H + penalty S."""
-        C = self.entries.curvatures(point.A, self.H, self.offset)
+        C: Any = self.entries.curvatures(point.A, self.H, self.offset)
 
         def product(S: Factor) -> Factor:
             image = self.features.times(S)
@@ -84,7 +84,7 @@ class FeatureProblem:
         if not self.precondition:
             return None
         n = self.entries.shape[0]
-        C = self.entries.curvatures(point.A, self.H, self.offset)
+        C: Any = self.entries.curvatures(point.A, self.H, self.offset)
         weights = self.entries.columns(C, np.ones((n, 1), dtype=point.A.dtype))[:, 0]
         curvature = (weights.astype(np.float64) / n) @ np.square(self.H, dtype=np.float64)
         diagonal = np.outer(self.features.matrix.column_squares(), curvature) + self.penalty
@@ -122,7 +122,8 @@ class LabelProblem:
 
     def hessian(self, H: Factor) -> Callable[[Factor], Factor]:
         """Return the product S -> (C * (A S^T))^T A + S diag(penalties)."""
-        A, C = self.A, self.entries.curvatures(self.A, H, None)
+        A = self.A
+        C: Any = self.entries.curvatures(A, H, None)
 
         def product(S: Factor) -> Factor:
             nonlocal A
@@ -136,7 +137,8 @@ class LabelProblem:
         """Return reciprocals of the Hessian's diagonal."""
         if not self.precondition:
             return None
-        diagonal = self.entries.columns(self.entries.curvatures(self.A, H, None), np.square(self.A))
+        C: Any = self.entries.curvatures(self.A, H, None)
+        diagonal = self.entries.columns(C, np.square(self.A))
         diagonal += self.penalties.astype(H.dtype)
         return np.asarray(1 / np.where(diagonal > 0, diagonal, 1))
 
@@ -176,15 +178,11 @@ class GeneralLoss:
 
     def label_sketch(self, W: Factor) -> Factor:
         """Return D^T X W, D the derivatives of the loss at Z = 0 with opposite sign."""
-        return -self.entries.columns(self._first_slopes(W.dtype), self.features.times(W))
+        return -self.entries.columns(self.entries.first_slopes(), self.features.times(W))
 
     def feature_sketch(self, H: Factor) -> Factor:
         """Return X^T D H."""
-        return -self.features.adjoint(self.entries.rows(self._first_slopes(H.dtype), H))
-
-    def _first_slopes(self, dtype: Any) -> Any:
-        n, L = self.entries.shape
-        return self.entries.slopes(np.zeros((n, 1), dtype), np.zeros((L, 1), dtype), None)
+        return -self.features.adjoint(self.entries.rows(self.entries.first_slopes(), H))
 
     def loss(self) -> float:
         """Return the sum of losses."""

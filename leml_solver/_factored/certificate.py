@@ -19,14 +19,19 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from leml_solver._factored.entry_sums import FullEntries, SparseEntries, SquaredEntries, entries_of
+from leml_solver._factored.entry_sums import (
+    Entries,
+    FullEntries,
+    SparseEntries,
+    SquaredEntries,
+    entries_of,
+)
 from leml_solver._linalg.factors import gram
 from leml_solver._linalg.matrices import Factor, Matrix, as_matrix
 from leml_solver.losses import Loss, Squared
 from leml_solver.problem import Problem
 
 Array = NDArray[np.float64]
-AnyEntries = FullEntries | SparseEntries | SquaredEntries
 
 EXACT_SIDE = 1536  # eigenvalues of a Gram matrix of this side take about a second
 EXACT_SIZE = 1 << 24  # entries of the dense matrix that the exact norm needs
@@ -156,12 +161,7 @@ class SquaredDualWithMissing(SquaredDual):
     """The derivatives of the squared loss at all entries but a list of missing ones."""
 
     def __init__(
-        self,
-        entries: SquaredEntries,
-        A: Array,
-        H: Array,
-        offset: Array | None,
-        sides: Array | None,
+        self, entries: SquaredEntries, A: Array, H: Array, offset: Array | None, sides: Array | None
     ) -> None:
         if offset is not None and sides is not None:  # so that derivatives of a label sum to zero
             offset = offset - sides[0] / np.maximum(sides[2], 1)
@@ -365,12 +365,7 @@ class FactorCertificate:
 
 
 def certify_factors(
-    problem: Problem,
-    W: Factor,
-    H: Factor,
-    intercept: Array | None = None,
-    *,
-    penalty: float,
+    problem: Problem, W: Factor, H: Factor, intercept: Array | None = None, *, penalty: float
 ) -> FactorCertificate:
     """Bound how far W H^T is from the minimum over all Z.
 
@@ -432,14 +427,14 @@ def _dual_point(
     return entries_dual(entries, A, H, offset), losses, scale
 
 
-def entries_dual(entries: AnyEntries, A: Array, H: Array, offset: Array | None) -> DualPoint:
+def entries_dual(entries: Entries, A: Array, H: Array, offset: Array | None) -> DualPoint:
     """Return the derivatives at A H^T + offset as a dual point."""
     sides = None if offset is None else dual_sides(entries, A, H, offset)
     return dual_with_sides(entries, A, H, offset, sides)
 
 
 def dual_with_sides(
-    entries: AnyEntries, A: Array, H: Array, offset: Array | None, sides: Array | None
+    entries: Entries, A: Array, H: Array, offset: Array | None, sides: Array | None
 ) -> DualPoint:
     """Return the derivatives made to sum to zero for each label, whose `sides` are given."""
     if isinstance(entries, SquaredEntries):
@@ -449,7 +444,7 @@ def dual_with_sides(
     return FullDual(entries, entries.slopes(A, H, offset), sides)
 
 
-def dual_sides(entries: AnyEntries, A: Array, H: Array, offset: Array) -> Array:
+def dual_sides(entries: Entries, A: Array, H: Array, offset: Array) -> Array:
     """Return what an intercept must know of each label: sums by sign, and of weights, (3, L)."""
     dual = dual_with_sides(entries, A, H, offset, None)
     if isinstance(dual, SparseDual | FullDual):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,47 +31,7 @@ _BLOCK = 1 << 18  # entries of a dense block of predictions, small enough to sta
 _ZERO_AT_BEST = (Logistic, SquaredHinge)
 
 
-class Entries(Protocol):
-    """Loss sums over entries with predictions f_ij = a_i . h_j + offset_j.
-
-    What `slopes` and `curvatures` return is opaque: it is only handed back to the other methods.
-    """
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, L)."""
-
-    def label_losses(self, A: Factor, H: Factor, offset: Factor | None) -> NDArray[np.float64]:
-        """Return the loss of each label, summed over its observed points."""
-
-    def slopes(self, A: Factor, H: Factor, offset: Factor | None) -> Any:
-        """Return D, the derivatives of the loss at the entries."""
-
-    def curvatures(self, A: Factor, H: Factor, offset: Factor | None) -> Any:
-        """Return C, the second derivatives of the loss at the entries."""
-
-    def rows(self, D: Any, H: Factor) -> Factor:
-        """Return D H, (n, k)."""
-
-    def columns(self, D: Any, A: Factor) -> Factor:
-        """Return D^T A, (L, k)."""
-
-    def rows_gradient(self, A: Factor, H: Factor, offset: Factor | None) -> Factor:
-        """Return D H, D the slopes."""
-
-    def columns_gradient(self, A: Factor, H: Factor) -> Factor:
-        """Return D^T A, D the slopes without offset."""
-
-    def rows_product(self, C: Any, B: Factor, H: Factor) -> Factor:
-        """Return (C * (B H^T)) H, (n, k)."""
-
-    def columns_product(self, C: Any, A: Factor, S: Factor) -> Factor:
-        """Return (C * (A S^T))^T A, (L, k)."""
-
-
-def entries_of(
-    labels: Labels, loss: Loss, dtype: Any
-) -> SparseEntries | FullEntries | SquaredEntries:
+def entries_of(labels: Labels, loss: Loss, dtype: Any) -> Entries:
     """Return the entry sums for labels known in part, in full or but for some."""
     if labels.missing is not None and type(loss) is Squared:
         return SquaredEntries(labels, loss, dtype)
@@ -82,7 +42,11 @@ def entries_of(
 
 @dataclass(frozen=True, eq=False)
 class _EntriesOf:
-    """Labels and the loss of each of them."""
+    """Loss sums over entries with predictions f_ij = a_i . h_j + offset_j.
+
+    What `slopes` (D) and `curvatures` (C) return, the first and second derivatives of the loss at
+    the entries, is opaque: it is only handed back to the other methods.
+    """
 
     labels: Labels
     loss: Loss
@@ -96,6 +60,10 @@ class _EntriesOf:
     @cached_property
     def _Y(self) -> Any:
         return as_matrix(self.labels.complete, self.dtype)
+
+    def first_slopes(self: Any) -> Any:
+        """Return the slopes at zero."""
+        return self.slopes(*(np.zeros((size, 1), self.dtype) for size in self.shape), None)
 
     def rows_gradient(self: Any, A: Factor, H: Factor, offset: Factor | None) -> Factor:
         """Return D H, D the slopes."""
@@ -390,6 +358,9 @@ class SquaredEntries(_EntriesOf):
         """Return (C * (A S^T))^T A."""
         whole = matmul(S, gram(A).astype(S.dtype))
         return whole - self._missing.columns_product(C.missing, A, S)
+
+
+Entries = SparseEntries | FullEntries | SquaredEntries
 
 
 def _joined(A: Factor, H: Factor, offset: Factor | None) -> tuple[Factor, Factor]:

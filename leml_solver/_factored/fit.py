@@ -339,12 +339,10 @@ def fit_problem(
     --------
     >>> import numpy as np
     >>> from leml_solver import Problem, fit_problem
-    >>> problem = Problem("logistic", np.eye(4), np.array([[1, 0], [1, 0], [0, 1], [0, 1]]))
+    >>> problem = Problem("logistic", np.eye(2), np.array([[1, 0], [0, 1]]))
     >>> result = fit_problem(problem, rank=2, penalty=0.1)
-    >>> (result.scores(np.eye(4)) > 0).astype(int)
+    >>> (result.scores(np.eye(2)) > 0).astype(int)
     array([[1, 0],
-           [1, 0],
-           [0, 1],
            [0, 1]])
     """
     return Fit(problem, rank, penalty, options, time.perf_counter()).run(random_state)

@@ -286,6 +286,16 @@ def multiply(
 
 
 @numba.njit(cache=True)
+def _added_up(counts: Any) -> Any:
+    """Turn the number of entries before each place into where they begin, tile after tile."""
+    for t in range(len(counts)):
+        counts[t, 0] = counts[t - 1, -1] if t else 0
+        for i in range(counts.shape[1] - 1):
+            counts[t, i + 1] += counts[t, i]
+    return counts
+
+
+@numba.njit(cache=True)
 def tile_pointers(indptr: Any, indices: Any, tile: Any, n_tiles: Any) -> Any:
     """Return where each row begins in each tile, (n_tiles, r + 1); tiles follow one another."""
     r = indptr.size - 1
@@ -293,13 +303,7 @@ def tile_pointers(indptr: Any, indices: Any, tile: Any, n_tiles: Any) -> Any:
     for i in range(r):
         for p in range(indptr[i], indptr[i + 1]):
             pointers[indices[p] // tile, i + 1] += 1
-    begin = 0
-    for t in range(n_tiles):
-        pointers[t, 0] = begin
-        for i in range(r):
-            pointers[t, i + 1] += pointers[t, i]
-        begin = pointers[t, r]
-    return pointers
+    return _added_up(pointers)
 
 
 @numba.njit(cache=True)
@@ -339,13 +343,7 @@ def transposed_tile_pointers(indptr: Any, indices: Any, shape: Any, tile: Any, n
     for i in range(shape[0]):
         for p in range(indptr[i], indptr[i + 1]):
             pointers[i // tile, indices[p] + 1] += 1
-    begin = 0
-    for t in range(n_tiles):
-        pointers[t, 0] = begin
-        for j in range(shape[1]):
-            pointers[t, j + 1] += pointers[t, j]
-        begin = pointers[t, shape[1]]
-    return pointers
+    return _added_up(pointers)
 
 
 @numba.njit(cache=True)

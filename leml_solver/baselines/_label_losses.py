@@ -23,11 +23,7 @@ Signs = NDArray[np.int8]
 _BLOCK_ENTRIES = 1 << 21  # 16 MB of predictions
 _FEWEST = 32  # labels of a block, the width of the compiled products
 _SQUARED, _LOGISTIC, _SQUARED_HINGE = 0, 1, 2
-LOSS_NUMBERS = {
-    "squared": _SQUARED,
-    "logistic": _LOGISTIC,
-    "squared_hinge": _SQUARED_HINGE,
-}
+LOSS_NUMBERS = {"squared": _SQUARED, "logistic": _LOGISTIC, "squared_hinge": _SQUARED_HINGE}
 # Second derivatives of the losses that are quadratic where they are not zero.
 CURVATURES = {"squared": 1.0, "squared_hinge": 2.0}
 

@@ -18,12 +18,7 @@ from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Product, r
 from leml_solver._linalg.factors import Groups, column_inner
 from leml_solver._linalg.matrices import Matrix
 from leml_solver.baselines._active_rows import RowSolver
-from leml_solver.baselines._label_losses import (
-    Signs,
-    column_losses,
-    derivatives,
-    line_derivatives,
-)
+from leml_solver.baselines._label_losses import Signs, column_losses, derivatives, line_derivatives
 
 Array = NDArray[np.float64]
 Chosen = NDArray[np.bool_]

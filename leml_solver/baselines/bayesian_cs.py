@@ -308,11 +308,7 @@ def _sweep_rows(
 
 
 def bound(
-    weights: WeightPosterior,
-    W: Array,
-    Phi: Array,
-    posterior: LabelPosterior,
-    terms: LabelTerms,
+    weights: WeightPosterior, W: Array, Phi: Array, posterior: LabelPosterior, terms: LabelTerms
 ) -> float:
     """Return the evidence lower bound of q(W) = N(W, S), q(y) and q(alpha)."""
     fit = (

@@ -238,13 +238,7 @@ def rank_weights(n_labels: int) -> NDArray[np.float64]:
 
 @_compiled
 def epoch(
-    X: Points,
-    pairs: Pairs,
-    order: Array,
-    factors: Factors,
-    past: Factors,
-    steps: Steps,
-    rng: Any,
+    X: Points, pairs: Pairs, order: Array, factors: Factors, past: Factors, steps: Steps, rng: Any
 ) -> int:
     """Visit the positive entries in the given order; return how many met a violator.
 

@@ -192,7 +192,7 @@ _X13 = Picture(
     (
         Panel("X13", (LABEL_MAP,), "predicted", "One label per point", fitted=False),
         Panel("X13", (SHARE_MAP,), "predicted", "Several labels per point", fitted=False),
-    ),
+    )
 )
 
 PICTURES = {

@@ -14,15 +14,7 @@ from command_line import counted
 from leml_theory.arrays import Array
 from leml_theory.bounds import BALLS, OFFSET, RISK_BOUNDS, shown_bounds, tabled_bounds
 from leml_theory.plots.panel import Panel, numbers
-from leml_theory.plots.style import (
-    GREY,
-    GUIDE,
-    LOOKS,
-    MINUS,
-    PREDICTIONS,
-    Look,
-    write_beside,
-)
+from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS, PREDICTIONS, Look, write_beside
 from leml_theory.plots.ticks import label_logs, label_values, number
 from leml_theory.plots.titles import signed
 from leml_theory.plots.validity import above, best_of_family, drawn_bounds, short_reason

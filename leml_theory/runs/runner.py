@@ -193,11 +193,7 @@ def _workers(jobs: int, cluster: str | None) -> Iterator[Workers]:
 
 
 def _measure_all(
-    queue: _Queue,
-    store: Store,
-    workers: Workers,
-    work: _Work,
-    advance: Callable[[int], object],
+    queue: _Queue, store: Store, workers: Workers, work: _Work, advance: Callable[[int], object]
 ) -> list[Failure]:
     """Measure the cells, tell `advance` how many are finished, and return those that failed."""
     failures: list[Failure] = []

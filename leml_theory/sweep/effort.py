@@ -19,14 +19,7 @@ from safe_files import free_memory
 
 # n, d and L, and draws of pilot cells. The first two tell a cell's start from what a draw costs;
 # many draws outweigh the chance in its start.
-_PILOTS = (
-    (64, 4, 2),
-    (64, 4, 40),
-    (512, 16, 40),
-    (2048, 32, 20),
-    (4096, 64, 10),
-    (16384, 64, 4),
-)
+_PILOTS = ((64, 4, 2), (64, 4, 40), (512, 16, 40), (2048, 32, 20), (4096, 64, 10), (16384, 64, 4))
 _FEWEST = 3  # pilots, however long they take
 _SECONDS = 9.0  # for all pilots of a grid together
 _BASE = 3e8  # bytes of a process that has loaded everything
