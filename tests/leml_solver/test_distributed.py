@@ -142,6 +142,27 @@ def test_a_worker_that_died_before_its_block_was_sent_is_no_error(client, monkey
     assert "workers" in calls[0]
 
 
+def test_a_worker_that_dies_with_the_only_copy_of_an_array_changes_nothing(client, monkeypatch):
+    """A broadcast, which waits until all have their copy, then waited for ever."""
+    blocks, scatter, killed = pairs(*data()), client.scatter, []
+    pids = client.run(os.getpid)
+
+    def taken_along(value, **options):
+        sent = scatter(value, **options)
+        if not killed and "workers" not in options:
+            (holder,) = client.who_has(sent)[sent.key]
+            killed.append(holder)
+            os.kill(pids[holder], signal.SIGKILL)
+            while holder in client.nthreads():
+                time.sleep(0.05)
+        return sent
+
+    monkeypatch.setattr(client, "scatter", taken_along)
+    arguments = {"rank": 3, "penalty": 0.5, "options": replace(OPTIONS, certify=False)}
+    assert same(fit_blocks(blocks, **arguments), cluster.fit_factors(client, blocks, **arguments))
+    assert len(killed) == 1
+
+
 def test_a_result_that_takes_long_is_waited_for(client, monkeypatch):
     monkeypatch.setattr(cluster, "_LOOK_SECONDS", 0.6)
     passes = cluster.ClusterPasses(client, cluster.as_source(pairs(*data())))
