@@ -137,6 +137,20 @@ EQUIVALENT: dict[Key, str] = {
     ): "where the denominator is not positive the quotient is not used",
     (
         FACTORED + "entry_sums.py",
+        "SparseEntries.curvatures",
+        "if type(self.loss) is Squared:",
+        "pass",
+        0,
+    ): SPEED_ONLY + "the second derivatives of the squared loss are the same ones, computed",
+    (
+        FACTORED + "entry_sums.py",
+        "_EntriesOf.first_slopes",
+        "return self.slopes(*(np.zeros((size, 1), self.dtype) for size in self.shape), None)",
+        "return self.slopes(*(np.zeros((size, 2), self.dtype) for size in self.shape), None)",
+        0,
+    ): SPEED_ONLY + "zero factors of any width predict zero",
+    (
+        FACTORED + "entry_sums.py",
         "FullEntries.label_losses",
         "parts = self._each(lambda part: self.numbers(D, part).sum(axis=0, dtype=np.float64), "
         "A.shape[1])",
