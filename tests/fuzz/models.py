@@ -131,7 +131,7 @@ def check_predictions(model, rng):
     width = getattr(steps[0][1], "n_features_in_", last.n_features_in_)
     features = rng.normal(size=(3, width)) ** 2
     predicted = model.predict(features)
-    assert len(predicted) == 3
+    assert predicted.shape[0] == 3  # a changed file may ask for sparse predictions
     if last.target_kind_ in ("vector", "matrix"):
         assert np.isfinite(np.asarray(predicted, dtype=float)).all()
         return
