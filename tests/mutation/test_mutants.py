@@ -27,6 +27,7 @@ def test_a_sample_of_the_mutants_is_killed():
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_every_drawn_mutant_is_killed():
     status, said = campaign()
     assert status == 0, said
