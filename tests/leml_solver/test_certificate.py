@@ -18,7 +18,7 @@ from leml_solver import (
     dual_bound,
     minimise,
 )
-from leml_solver._exact.certificate import _dual_norm_from_above
+from leml_solver._exact.certificate import _conjugate_from_above, _dual_norm_from_above
 
 BALLS = pytest.mark.parametrize("make", [TraceBall, FrobeniusBall])
 EVERY = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES.keys())
@@ -233,3 +233,8 @@ def test_the_rounding_of_a_decomposition_is_allowed_for():
             bound = Fraction(_dual_norm_from_above(problem, ball, u))
             assert bound**2 >= squares[0] * squares[1]
             assert bound**2 <= squares[0] * squares[1] * Fraction(1 + 1e-12)
+
+
+def test_the_sum_of_conjugates_is_bounded_from_above():
+    problem = Problem("squared", np.eye(3), np.zeros((3, 2)))
+    assert _conjugate_from_above(problem, np.ones(6)) > 3  # the sum of six halves, exactly

@@ -496,3 +496,17 @@ def test_a_bound_on_real_data_is_tight(data_file):
     X = data.X / np.sqrt(data.X.multiply(data.X).sum() / data.X.shape[0])
     found = minimise_rank(X, data.Y.astype(float), 2, 0.1).certificate
     assert found.rank_relative_gap < 1e-6 < 0.01 < found.relative_gap  # what rank 2 costs
+
+
+def test_a_point_of_the_ascent_beyond_the_penalty_is_drawn_back():
+    """A bound holds only where the norm of its G is at most the penalty."""
+    rng = np.random.default_rng(0)
+    X, Y, penalty = rng.normal(size=(30, 6)), rng.normal(size=(30, 5)), 2.0
+    data = FullData.of(Problem("squared", X, Y), False)
+    frame, W, H = Frame.of(data), rng.normal(size=(6, 2)), rng.normal(size=(5, 2))
+    ascent = rank_ascent.Ascent(frame, *frame.balanced(frame.V.T @ W, H), penalty)
+    for _ in range(20):
+        ascent.step()
+        ascent.look()
+    ascent.best_G = 1.5 * ascent.best_G
+    assert rank_ascent._proved(data, ascent).norm <= penalty

@@ -285,3 +285,17 @@ def test_the_engine_may_take_twenty_thousand_gradients_by_default(monkeypatch):
     minimise(problem, TraceBall(radius))
     minimise(problem, TraceBall(radius), max_iter=50)
     assert limits == [20_000, 50]
+
+
+def test_a_linear_loss_takes_one_iteration():
+    rng = np.random.default_rng(0)
+    problem = Problem("linear", rng.normal(size=(8, 3)), rng.normal(size=(8, 2)))
+    assert search_minimum(problem, TraceBall(1.0), tol=1e-6, max_iter=9, start=None).iterations == 1
+
+
+def test_the_floor_is_the_sum_of_the_least_losses():
+    class Lifted(Squared):
+        def conjugate(self, y, u):
+            return super().conjugate(y, u) - 2  # of a loss that is larger by two
+
+    assert Entries(Problem(Lifted(), np.eye(3), np.ones((3, 2)))).floor == 12

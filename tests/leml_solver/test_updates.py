@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from test_tron_cg import MAKERS, L, _data, _feature_problem, _label_problem, _spd, k
 
 from leml_solver._factored import algorithm_1, entry_sums
+from leml_solver._factored.algorithm_2 import _SquaredProblem
 from leml_solver._factored.fit import AlternatingOptions, fit_factors
 from leml_solver._factored.tron import _new_radius
 from leml_solver._linalg import factors, threads
@@ -234,6 +235,16 @@ def test_the_first_gradient_of_algorithm_1_is_that_at_zero(missing):
     D = np.where(np.isnan(Y), 0.0, np.where(Y > 0, 0.5, -0.5))  # minus the slope of the loss
     np.testing.assert_allclose(iterate.feature_sketch(H), X.T @ D @ H, atol=1e-13)
     np.testing.assert_allclose(iterate.label_sketch(W), D.T @ X @ W, atol=1e-13)
+
+
+def test_the_values_of_the_problem_of_algorithm_2_have_its_gradient_as_slope():
+    X, Y, W, H = _data(False, False)
+    iterate = FullSquared(CountingMatrix(as_matrix(X)), as_matrix(Y), 0.7, PLAIN, False)
+    problem = _SquaredProblem(iterate, H.T @ H, Y @ H)
+    S = np.random.default_rng(0).standard_normal(W.shape)
+    ahead, behind = (problem.values(problem.at(W + sign * S)).item() for sign in (1, -1))
+    slope = np.vdot(problem.gradient(problem.at(W)), S)
+    assert (ahead - behind) / 2 == pytest.approx(slope, rel=1e-10)  # exact for a parabola
 
 
 def test_products_are_counted_both_ways_in_shares_of_the_rank():

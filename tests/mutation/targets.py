@@ -33,7 +33,9 @@ TARGETS = {
     "leml_solver/_exact/cvxpy_oracle.py": Target(4, _tests("search", "erm")),
     "leml_solver/_exact/minimise.py": Target(4, _tests("search", "erm")),
     "leml_solver/_exact/entry_loops.py": Target(6, _tests("problem")),
-    "leml_solver/_factored/certificate.py": Target(26, _tests("factor_certificate")),
+    "leml_solver/_factored/certificate.py": Target(
+        26, _tests("factor_certificate", "missing_mask")
+    ),
     "leml_solver/_factored/rank_bound.py": Target(14, _tests("rank_certificate")),
     "leml_solver/_factored/rank_ascent.py": Target(14, _tests("rank_certificate")),
     "leml_solver/_factored/fit.py": Target(
