@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from leml_solver._factored.entry_sums import entries_of
+from leml_solver._linalg import threads
 from leml_solver._linalg.matrices import SparseMatrix, Tiles, as_matrix
 from leml_solver._linalg.threads import (
     available_threads,
@@ -289,6 +290,11 @@ def test_products_are_the_same_on_one_thread_and_on_all():
             products.append(matrix.times(W))
     np.testing.assert_array_equal(products[0], products[1])
     np.testing.assert_array_equal(products[0], products[2])
+
+
+def test_one_thread_is_one():
+    with limit_threads(3), threads.one_thread():
+        assert threads.thread_count() == 1
 
 
 def test_shared_matmul_is_matmul():

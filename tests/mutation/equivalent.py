@@ -230,6 +230,13 @@ EQUIVALENT: dict[Key, str] = {
     ): "indices are local to the tile and below its width",
     (
         LINALG + "factors.py",
+        "gram",
+        "parts = even_rows(A.shape[0], float(A.size) * A.shape[1], SHARED_PRODUCT)",
+        "parts = even_rows(A.shape[0], float(A.size) / A.shape[1], SHARED_PRODUCT)",
+        0,
+    ): SPEED_ONLY + "an estimate of the work, for threads",
+    (
+        LINALG + "factors.py",
         "balancing",
         "squares, U = scipy.linalg.eigh(L.T @ W_gram @ L, driver='evd', check_finite=False)",
         "squares, U = scipy.linalg.eigh(L.T @ W_gram @ L, driver='evd', check_finite=True)",

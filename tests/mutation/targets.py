@@ -57,7 +57,11 @@ TARGETS = {
     "leml_solver/_linalg/conjugate_gradient.py": Target(16, _tests("tron_cg", "updates", "steps")),
     "leml_solver/_linalg/factors.py": Target(6, _tests("updates", "alternating")),
     "leml_solver/_linalg/matrices.py": Target(
-        8, _tests("sparse_kernels", "updates", "alternating")
+        8,
+        (
+            f"{SOLVER}test_blocks.py::test_a_matrix_of_tiles_is_the_matrix",
+            *_tests("sparse_kernels", "updates", "alternating"),
+        ),
     ),
     "leml_solver/_linalg/threads.py": Target(4, _tests("sparse_kernels", "updates")),
 }
