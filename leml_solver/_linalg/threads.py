@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,15 +118,15 @@ class _HeldLimits:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self.lock = RLock()
         self._limits: dict[object, int] = {}
         self._before: dict[str, tuple[Any, int]] = {}
 
     def begin_anew(self) -> None:
         """Give up all limits: in a forked child the threads that held them are gone."""
-        self._lock = Lock()
         self._limits.clear()
         self._give_up(None)
+        self.lock.release()
 
     @contextmanager
     def at_most(self, count: int, controller: Any) -> Iterator[None]:
@@ -144,7 +144,7 @@ class _HeldLimits:
 
     def _take_up(self, holder: object, count: int, libraries: list[Any]) -> None:
         """Remember what the libraries have, then set the smallest limit held."""
-        with self._lock:
+        with self.lock:
             self._limits[holder] = count
             for library in libraries:
                 self._before.setdefault(library.filepath, (library, library.num_threads))
@@ -152,7 +152,7 @@ class _HeldLimits:
 
     def _give_up(self, holder: object) -> None:
         """Set the smallest limit that is still held, or what there was before."""
-        with self._lock:
+        with self.lock:
             self._limits.pop(holder, None)
             self._set_lowest()
             if not self._limits:
@@ -182,7 +182,12 @@ def _pool(size: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its threads
     os.register_at_fork(after_in_child=_pool.cache_clear)
-    os.register_at_fork(after_in_child=_held.begin_anew)
+    # A child forked while another thread is inside BLAS's own setter would inherit its locks.
+    os.register_at_fork(
+        before=_held.lock.acquire,
+        after_in_parent=_held.lock.release,
+        after_in_child=_held.begin_anew,
+    )
 
 
 def parallel_map(

@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ import threadpoolctl
 from joblib import Parallel, delayed
 
 from leml_solver import AlternatingOptions, TraceBall, fit_factors, minimise
-from leml_solver._linalg.threads import limit_threads
+from leml_solver._linalg.threads import _held, limit_threads
 from leml_solver.problem import Problem
 
 ROUNDS = [24, pytest.param(200, marks=pytest.mark.long)]
@@ -132,6 +133,40 @@ def test_forks_while_another_thread_fits(serial, rounds):
         for thread in threads:
             thread.join()
     assert statuses == [0] * (rounds // 2)
+
+
+def test_a_fork_waits_until_no_thread_is_inside_the_setter_of_blas():
+    """Such a setter may hold a lock of the library, which nobody in the child could release."""
+    inside, entered, left, seen = threading.Event(), [], [], []
+
+    class SlowLibrary:
+        filepath, num_threads = "slow", 2
+
+        def set_num_threads(self, count):
+            entered.append(count)
+            inside.set()
+            time.sleep(0.3)
+            left.append(count)
+
+    def hold():
+        with _held.at_most(1, SimpleNamespace(lib_controllers=[SlowLibrary()])):
+            pass
+
+    def fork():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            os._exit(len(entered) - len(left))
+        seen.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert inside.wait(PATIENCE)
+    fork()
+    fork()  # the lock was given back, to both processes
+    thread.join()
+    assert seen == [0, 0]
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
