@@ -176,8 +176,9 @@ def weak_banner(missing: list[str]) -> str:
 def fence_refusal(missing: list[str]) -> str:
     """Return why answers are not run where the fence is down, and what to do."""
     return (
-        f"the fence is down: this machine keeps no limits on {' and '.join(missing)}, so answers "
-        "could read the tests. Install bubblewrap, or use Linux 5.13 or newer on a 64-bit PC; "
+        f"the fence is down: this machine does not limit {' and '.join(missing)}, so answers "
+        "could read the tests. Install bubblewrap, or use Linux 5.13 or newer on a 64-bit PC, and "
+        "not as root where there is no other user; "
         "--weak-fence grades all the same and says so in every result."
     )
 

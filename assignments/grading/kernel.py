@@ -16,7 +16,7 @@ import sys
 
 from .confinement import NOBODY, Fence
 
-LIMITS = ("files", "processes and network", "ordinary user")
+LIMITS = ("files", "processes and network", "the user's rights")
 
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
 _PARENT_DEATH_SIGNAL, _KILL, _KEEP_CAPABILITIES = 1, 9, 8

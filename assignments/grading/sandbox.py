@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .confinement import NOBODY
+from .confinement import student_user
 from .fences import PACKAGES, child_environment, make_fence, search_path
 from .folder import Folder
 from .kernel import LIMITS
@@ -86,7 +86,7 @@ class Sandbox(AbstractContextManager["Sandbox"]):
         self._fence = make_fence(self.folder, limits.total_seconds, limits.memory)
         self._room = room(self._fence)
         if os.geteuid() == 0 and not self._room:
-            self._folder.give(NOBODY)
+            self._folder.give(student_user())
         self._process, self._write, self._read = self._launch()
         self.held = self._start(modules)
 

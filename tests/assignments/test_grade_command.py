@@ -214,11 +214,16 @@ def a_wheel(folder):
     return path
 
 
-def autograde(folder, notebook, results):
-    """Run the autograder as an instructor does, from another folder, with the network cut off."""
-    cut = ["unshare", "-rn"]
+def unshare(*options):
+    """Return the command for another namespace; empty where there may be none."""
+    cut = ["unshare", *options]
     able = shutil.which("unshare") and subprocess.run([*cut, "true"], check=False).returncode == 0
-    command_line = [*(cut if able else []), sys.executable, "-c", NO_NETWORK, str(folder)]
+    return cut if able else []
+
+
+def autograde(folder, notebook, results, namespace):
+    """Run the autograder as an instructor does, from another folder, with the network cut off."""
+    command_line = [*namespace, sys.executable, "-c", NO_NETWORK, str(folder)]
     command_line += ["--submission", str(notebook), "--results", str(results), "-rA"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(
@@ -235,7 +240,8 @@ def test_the_autograder_gives_partial_credit_without_a_network(tiny, tmp_path):
     folder, notebook, results = (tmp_path / name for name in ("auto", "s.ipynb", "results.json"))
     write_autograder(folder, tiny.specification(9), a_wheel(tmp_path))
     hand_in(notebook, solution_notebook(tiny), slip=("norms.mean()", "norms.sum()"))
-    done = autograde(folder, notebook, results)
+    user = [] if os.geteuid() == 0 else ["--map-current-user"]
+    done = autograde(folder, notebook, results, unshare("--net", *user))
     assert "1 failed, 3 passed" in done.stdout, done.stdout + done.stderr
     assert "test_answer[q1 other data]" in done.stdout
     written = json.loads(results.read_text())
@@ -250,7 +256,7 @@ def test_the_autograder_gives_partial_credit_without_a_network(tiny, tmp_path):
 
 def test_the_autograder_says_how_it_is_called(tiny, tmp_path):
     write_autograder(tmp_path / "auto", tiny.specification(), a_wheel(tmp_path))
-    done = autograde(tmp_path / "auto", tmp_path / "absent.ipynb", tmp_path / "results.json")
+    done = autograde(tmp_path / "auto", tmp_path / "absent.ipynb", tmp_path / "results.json", [])
     assert "name the notebook to grade: --submission FILE" in done.stderr
 
 
@@ -264,3 +270,15 @@ def test_messages_of_hidden_tests_can_be_withheld(tmp_path):
     hidden = [entry["output"] for entry in tests if entry["visibility"] == "after_due_date"]
     assert hidden == ["A hidden test failed."] * 2
     assert "not answered yet" in tests[2]["output"]
+
+
+def test_root_that_cannot_become_another_user_is_refused_in_words(tiny, tmp_path):
+    """In a namespace with root alone the student's process is root, and the fence is weak."""
+    if not (namespace := unshare("--map-root-user")):
+        pytest.skip("no namespace of users can be made here")
+    folder, notebook = tmp_path / "auto", tmp_path / "s.ipynb"
+    write_autograder(folder, tiny.specification(9), a_wheel(tmp_path))
+    hand_in(notebook, solution_notebook(tiny))
+    done = autograde(folder, notebook, tmp_path / "results.json", namespace)
+    assert "4 failed" in done.stdout
+    assert "does not limit the user's rights, so" in done.stdout, done.stdout
