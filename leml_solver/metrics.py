@@ -192,7 +192,7 @@ def evaluate_rows(
     Y: Any,
     scores: Array | Scores,
     *,
-    ks: Sequence[int] = (1, 3, 5),
+    ks: Sequence[int] | None = None,
     threshold: float = 0.0,
     mask: Any = None,
 ) -> RowMetrics:

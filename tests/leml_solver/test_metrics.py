@@ -15,6 +15,7 @@ from leml_solver.losses import LOSSES
 from leml_solver.metrics import (
     BlockScores,
     average_auc,
+    evaluate_rows,
     evaluate_scores,
     hamming_loss,
     label_auc,
@@ -274,3 +275,9 @@ def test_few_labels_and_wrong_propensities():
         evaluate_scores(Y, scores, propensities=np.array([0.5, 0.0, 1.0]))
     with pytest.raises(ValueError, match="at least 3 rows, got 1"):
         label_propensities(Y)
+
+
+def test_fewer_labels_than_five_need_no_ks():
+    Y, scores = np.eye(3), np.arange(9.0).reshape(3, 3)
+    assert evaluate_rows(Y, scores).top_k.keys() == {1, 3}
+    assert evaluate_scores(Y, scores).top_k.keys() == {1, 3}
