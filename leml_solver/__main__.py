@@ -85,10 +85,11 @@ def _with_notes(command: Callable[[Options], None], options: Options) -> None:
         warnings.simplefilter("always", UserWarning)
         try:
             command(options)
-        except ReadError as error:
-            raise ReadError(in_words_of_the_command(str(error))) from error
+        except ValueError as error:
+            raise ValueError(in_words_of_the_command(str(error))) from error
     for warning in caught:
-        print(f"leml_solver: note: {warning.message}", file=sys.stderr)
+        note = in_words_of_the_command(str(warning.message))
+        print(f"leml_solver: note: {note}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -245,7 +246,7 @@ def _keep(
         model.label_names_ = Index(names)
     save_model(model, options.model)
     _print_table([*data, *_fit_lines(model, seconds)])
-    print(f"\n{model.status_.value}\nThe model is in {options.model}.")
+    print(f"\n{in_words_of_the_command(model.status_.value)}\nThe model is in {options.model}.")
 
 
 def _settings(options: Options) -> dict[str, Any]:

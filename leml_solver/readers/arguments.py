@@ -12,6 +12,11 @@ _OPTIONS = {
     "strict=False": "--lenient",
     "labels=FILE.xml": "--labels FILE.xml",
     "labels=COUNT": "--labels COUNT",
+    "`penalty`": "--penalty",
+    "`tol`": "--tol",
+    "tol=0 ": "--tol 0 ",
+    "`max_iter`": "--iterations",
+    "`k`": "--top",
 }
 
 
@@ -40,7 +45,7 @@ def read_options(
 
 
 def in_words_of_the_command(message: str) -> str:
-    """Return a reader's message with the command's options in place of Python's arguments."""
+    """Return a message with the command's options in place of Python's arguments."""
     for argument, option in _OPTIONS.items():
         message = message.replace(argument, option)
     return message

@@ -109,7 +109,7 @@ def test_bad_lines_can_be_skipped(files, tmp_path, capsys):
         ),
         (["train", "{f}/data.svm", "--model", "{t}/no/m"], "cannot be written"),
         (["train", "{f}/data.svm", "--model", "{t}"], "cannot be written"),
-        (["train", "{f}/data.svm", "--model", "{t}/m", "--penalty", "nan"], "`penalty`"),
+        (["train", "{f}/data.svm", "--model", "{t}/m", "--penalty", "nan"], "--penalty must"),
         (["train", "{f}/data.svm", "--model", "{t}/m", "--split", "mulan"], "mulan_train_idx"),
         (["train", "{f}/data.arff", "--model", "{t}/m"], "--labels|labels="),
         (["evaluate", "{f}/data.npz", "{f}/data.npz"], "written by save_model"),
@@ -218,6 +218,9 @@ def test_evaluate_prints_every_metric(files, capsys):
         (["train", "{npz}", "--model", "{out}", "--label-names", "{zero}"], "expected 4 names"),
         (["predict", "{model}", "{npz}", "--names"], "train with --label-names"),
         (["predict", "{model}", "{npz}", "--probabilities"], "needs --loss logistic"),
+        (["evaluate", "{model}", "{npz}", "--top", "9"], "--top must be at most"),
+        (["train", "{npz}", "--model", "{out}", "--penalty", "-1"], "--penalty must be positive"),
+        (["train", "{npz}", "--model", "{out}", "--tol", "-1"], "--tol must not be negative"),
     ],
 )
 def test_errors_speak_of_the_command(files, tmp_path, capsys, arguments, message):
@@ -241,3 +244,11 @@ def test_settings_follow_the_data_or_cross_validation(files, tmp_path, capsys):
         assert printed == pytest.approx(load_model(where).penalty_, rel=1e-3)  # four digits
     assert run("train", files / "data.npz", "--model", tmp_path / "x", "--cv", "--penalty", 1) == 2
     assert "leave out --penalty" in capsys.readouterr().err
+
+
+def test_notes_and_status_speak_of_the_command(files, tmp_path, capsys):
+    few = ["--iterations", "20", "--tol", "1e-14", "--penalty", "0.01", "--loss", "logistic"]
+    assert run("train", files / "data.npz", "--model", tmp_path / "m", "--quiet", *few) == 0
+    printed = capsys.readouterr()
+    assert "raise --iterations, or set --tol 0 to say" in printed.err
+    assert "after --iterations iterations: use" in printed.out
