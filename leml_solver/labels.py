@@ -111,7 +111,7 @@ class Labels:
         _check_size(Y.shape)
         if not np.isfinite(Y.data).all():
             raise ValueError(
-                "`Y` must be finite, got NaN or infinity; use `masked` for missing labels."
+                "a sparse `Y` must be finite; missing labels go into `mask` or `missing`, not NaN."
             )
         if Y.nnz:
             moderate_array(Y.data, "Y", 1)

@@ -61,10 +61,10 @@ class FullData:
     def of(cls, problem: Problem, intercept: bool) -> FullData:
         """Return the data of a problem; raise where no bound for the rank is known."""
         if not problem.labels.is_full or type(problem.loss) is not Squared:
-            missing = "" if problem.labels.is_full else " with missing labels"
+            full = "" if problem.labels.is_full else ", labels missing or weighted one by one"
             raise ValueError(
                 "`certify='rank'` needs the squared loss and every label, got the loss "
-                f"{problem.loss.name}{missing}: no bound for a rank is known there; take "
+                f"{problem.loss.name}{full}: no bound for a rank is known there; take "
                 "certify=True, which bounds the minimum over all ranks."
             )
         return cls(problem.matrix, as_matrix(problem.labels.complete, np.float64), intercept)

@@ -137,3 +137,10 @@ def test_estimators_take_a_mask_of_missing_entries(Estimator):
         one.fit(X, Y, missing=missing[1:])
     with pytest.raises(ValueError, match="every label is missing"):
         one.fit(X, Y, missing=sp.csr_matrix(np.ones(Y.shape, dtype=bool)))
+
+
+@pytest.mark.parametrize("Estimator", [LEMLClassifier, LEMLRegressor])
+def test_nan_in_a_sparse_matrix_is_told_where_to_go(Estimator):
+    Y = sp.csr_matrix([[1.0, 0.0], [np.nan, 1.0]])
+    with pytest.raises(ValueError, match=r"`mask`"):
+        Estimator().fit(np.eye(2), Y)

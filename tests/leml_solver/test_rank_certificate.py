@@ -443,8 +443,15 @@ def test_other_losses_are_refused(loss):
 def test_missing_labels_are_refused():
     X, Y = _data()
     Y[0, 0] = np.nan
-    with pytest.raises(ValueError, match=r"squared with missing labels: .*take certify=True"):
+    with pytest.raises(ValueError, match=r"squared, labels missing or .*take certify=True"):
         minimise_rank(X, Y, 2, 1.0)
+
+
+def test_weights_of_labels_are_not_called_missing_labels():
+    X, Y = _data()
+    model = LEMLClassifier(2, penalty=1.0, class_weight="balanced", certify="rank")
+    with pytest.raises(ValueError, match="labels missing or weighted one by one"):
+        model.fit(X, Y > 1)
 
 
 @pytest.mark.parametrize(
