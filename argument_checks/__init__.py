@@ -24,6 +24,7 @@ __all__ = [
     "positive",
     "positive_integer",
     "probability",
+    "real",
     "real_input",
     "same_count",
     "same_rows",
@@ -34,7 +35,8 @@ __all__ = [
 _Choice = TypeVar("_Choice")
 
 
-def _real(value: Any, name: str) -> float:
+def real(value: Any, name: str) -> float:
+    """Return `value` as a float, which must be finite."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"`{name}` must be a real number, got {value!r} ({type(value).__name__}).")
     if not math.isfinite(value):
@@ -44,7 +46,7 @@ def _real(value: Any, name: str) -> float:
 
 def positive(value: Any, name: str) -> float:
     """Return `value` as a float, which must be finite and above zero."""
-    number = _real(value, name)
+    number = real(value, name)
     if number <= 0:
         raise ValueError(f"`{name}` must be positive, got {value!r}.")
     return number
@@ -52,7 +54,7 @@ def positive(value: Any, name: str) -> float:
 
 def nonnegative(value: Any, name: str) -> float:
     """Return `value` as a float, which must be finite and not below zero."""
-    number = _real(value, name)
+    number = real(value, name)
     if number < 0:
         raise ValueError(f"`{name}` must not be negative, got {value!r}.")
     return number
@@ -76,7 +78,7 @@ def truth_value(value: Any, name: str) -> bool:
 
 def probability(value: Any, name: str) -> float:
     """Return `value` as a float in (0, 1]."""
-    number = _real(value, name)
+    number = real(value, name)
     if not 0 < number <= 1:
         raise ValueError(f"`{name}` must lie in (0, 1], got {value!r}.")
     return number
@@ -84,7 +86,7 @@ def probability(value: Any, name: str) -> float:
 
 def open_probability(value: Any, name: str) -> float:
     """Return `value` as a float in (0, 1), both ends excluded."""
-    number = _real(value, name)
+    number = real(value, name)
     if not 0 < number < 1:
         raise ValueError(f"`{name}` must lie strictly between 0 and 1, got {value!r}.")
     return number

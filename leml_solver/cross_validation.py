@@ -7,7 +7,7 @@ Paper: Section 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing
 
 from argument_checks import positive, positive_integer, same_count
@@ -28,7 +28,7 @@ from leml_solver._progress import progress_bar
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor, LowRankEstimator, is_auto
 from leml_solver.labels import Labels
 from leml_solver.losses import Loss
-from leml_solver.metrics import evaluate_scores, loss_threshold
+from leml_solver.metrics import evaluate_scores
 from leml_solver.model_selection import EntrySplit
 
 __all__ = ["LEMLClassifierCV", "LEMLRegressorCV"]
@@ -78,6 +78,7 @@ class _CrossValidated(LowRankEstimator):
     fit_intercept: bool = True
     max_iter: int = 100
     tol: float = 1e-4
+    certify: bool | str | None = None
     options: AlternatingOptions | None = None
     random_state: Any = None
     verbose: bool = False
@@ -147,7 +148,7 @@ class _CrossValidated(LowRankEstimator):
             self._usual_penalty, self.unit_rows_ = default_penalty(
                 lambda rows: X[rows],
                 labels,
-                self._loss(),
+                self.loss,
                 intercept=bool(self.fit_intercept),
                 unit_rows=(False, True) if both else (self.unit_rows_,),
             )
@@ -182,20 +183,14 @@ class _CrossValidated(LowRankEstimator):
     def _fit_part(
         self, part: _Part, setting: _Setting, before: LowRankEstimator | None, seed: Any
     ) -> LowRankEstimator:
-        options = replace(self.options or AlternatingOptions(), certify=False)
+        options = self.options or AlternatingOptions()
         if before is not None and before.W_.any():
             start = before.W_[:, : setting.rank], before.H_[:, : setting.rank]
             options = replace(options, start=start, warm_start_rows=None)
         model: LowRankEstimator = self._estimator(setting, options)
-        model.tol = _COARSER * self.tol
-        model._fit_rows(
-            part.X,
-            part.targets,
-            loss=self._loss(),
-            random_state=seed,
-            options=model._solver_options(),
-        )
-        model.threshold_ = self._threshold()
+        model.certify, model.tol = False, _COARSER * self.tol
+        model._fit_rows(part.X, part.targets, random_state=seed, options=model._solver_options())
+        model.threshold_ = model._chosen_threshold(part.X, part.targets)
         return model
 
     def _score(self, model: LowRankEstimator, part: _Part) -> float:
@@ -245,12 +240,6 @@ class _CrossValidated(LowRankEstimator):
         model.set_params(**asdict(setting), options=options, verbose=False)
         return model.set_params(unit_rows=self.unit_rows_) if "unit_rows" in shared else model
 
-    def _loss(self) -> str | Loss:
-        return "squared"
-
-    def _threshold(self) -> float:
-        return 0.0
-
 
 @dataclass(eq=False, repr=False)
 class _CrossValidatedClassifier(_CrossValidated):
@@ -259,6 +248,7 @@ class _CrossValidatedClassifier(_CrossValidated):
     _: KW_ONLY
     unit_rows: bool | str = "auto"
     loss: str | Loss = "squared"
+    threshold: float | str | None = None
 
 
 class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):  # type: ignore[misc]
@@ -280,15 +270,15 @@ class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):  # type: igno
     iterations : sequence of int, optional
         Numbers of outer iterations to choose from, as a means of early stopping; every fit then
         starts afresh. By default every fit runs until `tol` or `max_iter`.
-    cv : int, EntrySplit or splitter of rows
-        Number of parts, dealt out by a fixed seed, or how to hold out.
+    cv : int, EntrySplit, splitter of rows, iterable of (train, test), or None
+        Number of parts, dealt out by a fixed seed (None: 5), or how to hold out.
     scoring : callable, str or None
         score(estimator, X, y), such as a `MultiLabelScorer`, or a name of scikit-learn's; larger is
         better. By default top-1 accuracy over held-out labels (precision of the best label), which
         is accuracy for a vector of classes and for a single label.
     unit_rows : bool or "auto"
         As for `LEMLClassifier`; "auto" decides where `penalties` are not given.
-    loss, fit_intercept, max_iter, tol, options, random_state, verbose
+    loss, threshold, fit_intercept, max_iter, tol, certify, options, random_state, verbose
         As for `LEMLClassifier`.
 
     Attributes
@@ -322,12 +312,6 @@ class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):  # type: igno
         found = evaluate_scores(Y, model._block_scores(part.X_held), ks=(1,), mask=mask)
         return found.top_k[1] if part.held.shape[1] > 1 else 1 - found.hamming
 
-    def _loss(self) -> str | Loss:
-        return self.loss
-
-    def _threshold(self) -> float:
-        return loss_threshold(self.loss)
-
 
 class LEMLRegressorCV(_CrossValidated, LEMLRegressor):  # type: ignore[misc]
     """`LEMLRegressor` with penalty, rank and iterations chosen by cross-validation.
@@ -336,7 +320,9 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):  # type: ignore[misc]
 
     Parameters
     ----------
-    penalties, ranks, iterations, cv, fit_intercept, max_iter, tol, options, random_state, verbose
+    penalties, ranks, iterations, cv, fit_intercept, max_iter, tol, certify, options
+        As for `LEMLClassifierCV`.
+    random_state, verbose
         As for `LEMLClassifierCV`.
     scoring : callable, str or None
         As there; by default the negative mean squared error over held-out entries.
@@ -379,12 +365,13 @@ def _with_classes(X: Any, y: Any, targets: Targets) -> tuple[Any, Any, Targets]:
 
 def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
     """Yield what to fit and what to hold out: entries if some are missing, otherwise rows."""
+    cv = 5 if cv is None else cv
     counted = isinstance(cv, int | np.integer)
     if isinstance(cv, EntrySplit) or (counted and not targets.labels.is_full):
         yield from _entry_parts(X, targets, EntrySplit(cv) if counted else cv)
         return
-    splits: Iterable[Any] = (KFold(cv, shuffle=True, random_state=0) if counted else cv).split(X)
-    for train, test in splits:
+    rows = KFold(cv, shuffle=True, random_state=0) if counted else check_cv(cv)
+    for train, test in rows.split(X, y):
         kept, held = np.sort(train), np.sort(test)
         fitted = replace(targets, labels=targets.labels.take(kept), n_rows=kept.size)
         yield _Part(

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from argument_checks import moderate, one_of, positive, positive_integer, real_input
+from argument_checks import one_of, positive, positive_integer, real, real_input
 from leml_solver._estimation.blocks import BlockScores, matching_threshold
 from leml_solver._estimation.defaults import default_penalty, default_rank
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
@@ -49,6 +49,8 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     # Of the parameters, which subclasses declare, those that some do without.
     unit_rows: bool | str = False
     warm_start: bool = False
+    threshold: float | str | None = 0.0
+    loss: str | Loss = "squared"
     # What `fit` sets.
     unit_rows_: bool
     W_: Array
@@ -106,34 +108,37 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
             self, real_input(X, "X"), accept_sparse="csr", dtype=dtype, reset=reset
         )
 
-    def _fit_targets(self, X: Any, targets: Targets, loss: str | Loss) -> None:
+    def _fit_targets(self, X: Any, targets: Targets) -> Self:
         self._check_targets(X, targets)
         fit = self._fit_rows if self.kernel is None else self._fit_kernel
         fit(
             X,
             _of_positive_weight(targets),
-            loss=loss,
             random_state=solver_seed(self.random_state),
             options=self._solver_options(),
         )
-        self._warn_of_early_end()
-
-    def _warn_of_early_end(self) -> None:
-        """Warn if the fit needs more iterations than it had, unless few were asked for."""
         if self.status_ is FitStatus.MAX_ITER and self.max_iter >= _MAX_ITER and self.tol > 0:
             warnings.warn(
                 f"The objective was still falling after {self.max_iter} iterations: raise "
                 "`max_iter`, or set tol=0 to say that so many are meant.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,  # the caller of `fit`
             )
+        self.threshold_ = self._chosen_threshold(X, targets)
+        return self
 
     def _fit_rows(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit to the rows that have labels; `arguments` are those of `fit_factors`."""
         used = X if targets.rows is None else X[targets.rows]
-        chosen = self._chosen(lambda rows: used[rows], X.shape[1], targets, arguments["loss"])
+        chosen = self._chosen(lambda rows: used[rows], X.shape[1], targets)
         used = normalize(used) if self.unit_rows_ else used
-        self._keep(fit_weighted_factors(used, targets, **chosen, **arguments), targets)
+        if self.warm_start and hasattr(self, "W_") and self.W_.any():
+            k, options = chosen["rank"], arguments["options"]
+            W, H = start = self.W_[:, :k], self.H_[:, :k]  # columns to be added could not grow
+            if (*W.shape, *H.shape) == (X.shape[1], k, targets.labels.shape[1], k):
+                arguments["options"] = replace(options, start=start, warm_start_rows=None)
+        made = fit_weighted_factors(used, targets, loss=self.loss, **chosen, **arguments)
+        self._keep(made, targets)
 
     def _fit_kernel(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit functions of the kernel with the training rows, of which those with labels count."""
@@ -146,11 +151,11 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
             ),
             X.shape[0],
             targets,
-            arguments["loss"],
         )
         made = fit_kernel_factors(
             points,
             targets.labels,
+            loss=self.loss,
             kernel=self.kernel,
             fit=lambda Phi, _, **rest: fit_weighted_factors(Phi, targets, **rest),
             **chosen,
@@ -161,9 +166,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         self.W_[used] = made.V
         self.X_fit_ = None if given else X
 
-    def _chosen(
-        self, features: Callable[[Any], Any], width: int, targets: Targets, loss: str | Loss
-    ) -> dict[str, Any]:
+    def _chosen(self, features: Callable[..., Any], width: int, targets: Targets) -> dict[str, Any]:
         """Return rank and penalty, and keep the scale of rows: as given, or as the data say."""
         labels = targets.labels
         rank = default_rank(width, labels) if is_auto(self.rank, "rank") else self.rank
@@ -175,7 +178,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
             penalty, unit = default_penalty(
                 features,
                 labels,
-                loss,
+                self.loss,
                 intercept=bool(self.fit_intercept),
                 weights=targets.weights,
                 kernel=self.kernel is not None,
@@ -194,8 +197,6 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
                 f"{type(self.options).__name__}; write AlternatingOptions(method='plain')."
             )
         options = self.options or AlternatingOptions()
-        if self.warm_start and hasattr(self, "W_") and self.W_.any() and self.kernel is None:
-            options = replace(options, start=(self.W_, self.H_), warm_start_rows=None)
         return replace(
             options,
             certify=options.certify if self.certify is None else self.certify,
@@ -215,6 +216,17 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         self.trace_, self.status_ = result.trace, result.status
         self.certificate_ = result.certificate
         self._keep_targets(targets)
+
+    def _chosen_threshold(self, X: Any, targets: Targets) -> float:
+        """Return what is subtracted from the scores."""
+        if self.threshold is None:
+            return loss_threshold(self.loss)
+        if not isinstance(self.threshold, str):
+            return real(self.threshold, "threshold")
+        one_of(self.threshold, "threshold", ("cardinality",))
+        self.threshold_ = 0.0
+        rows = X if targets.rows is None else X[targets.rows]
+        return matching_threshold(self._block_scores(rows), targets.labels)
 
     def _latent(self, X: Any) -> Array:
         """Return X W for checked X, with the kernel in place of X if there is one."""
@@ -318,7 +330,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         Score above which a label is predicted. None is that of the loss, see `threshold_`;
         "cardinality" predicts as many labels of the training rows as they have.
     warm_start : bool
-        Start from the factors of the last `fit`; not for kernels.
+        Start from the factors of the last `fit`, if its data had the same columns and its rank was
+        not smaller; not for kernels.
     random_state : int, RandomState, Generator or None
         Where the start comes from.
     verbose : bool
@@ -420,19 +433,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
             entries = EntryWeights(self.class_weight, self.propensities, self.propensity_loss)
         weights = point_weights(sample_weight, self.class_weight, targets)
         targets = replace(targets, weights=weights, entries=entries)
-        self._fit_targets(checked, targets, self.loss)
-        self.threshold_ = self._chosen_threshold(checked, targets)
-        return self
-
-    def _chosen_threshold(self, X: Any, targets: Targets) -> float:
-        if self.threshold is None:
-            return loss_threshold(self.loss)
-        if not isinstance(self.threshold, str):
-            return moderate(self.threshold, "threshold")
-        one_of(self.threshold, "threshold", ("cardinality",))
-        self.threshold_ = 0.0
-        rows = X if targets.rows is None else X[targets.rows]
-        return matching_threshold(self._block_scores(rows), targets.labels)
+        return self._fit_targets(checked, targets)
 
     def fit_blocks(self, blocks: Any, *, client: Any = None) -> Self:
         """Fit to rows in blocks, in memory that does not grow with their number.
@@ -464,7 +465,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         some, rows = sampled(blocks), blocks
         labels = Labels.with_missing(some.Y, some.hidden)
         alone, targets = clone(self).set_params(unit_rows=False), Targets(labels, 0, "multilabel")
-        chosen = alone._chosen(lambda i: some.X[i], some.X.shape[1], targets, self.loss)
+        chosen = alone._chosen(lambda i: some.X[i], some.X.shape[1], targets)
         self.unit_rows_, self.penalty_ = False, alone.penalty_
         arguments: dict[str, Any] = {
             "loss": self.loss,
@@ -551,9 +552,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         checked = self._checked(X, reset=True)
         targets = number_targets(y, mask, missing)
         targets = replace(targets, weights=point_weights(sample_weight, None, targets))
-        self._fit_targets(checked, targets, "squared")
-        self.threshold_ = 0.0
-        return self
+        return self._fit_targets(checked, targets)
 
     def predict(self, X: Any) -> Any:
         """Return X W H^T + intercept.

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics.pairwise import linear_kernel
-from sklearn.model_selection import KFold, LeaveOneOut, cross_val_predict
+from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks import defaults as benchmark
@@ -353,3 +353,38 @@ def test_defaults_on_real_data(name, floor, data_file):
     cut = X.shape[0] * 4 // 5
     model = LEMLClassifier(random_state=0, options=NO_CERTIFICATE).fit(X[:cut], Y[:cut])
     assert benchmark.top_1(model.decision_function(X[cut:]), Y[cut:]).mean() > floor
+
+
+@pytest.mark.parametrize(
+    "make", [lambda X: list(KFold(3).split(X)), lambda X: KFold(3).split(X), lambda _: KFold(3)]
+)
+def test_rows_are_held_out_as_scikit_learn_would(make):
+    X, Y = toy()
+    settings = {"penalties": (1.0,), "options": NO_CERTIFICATE, "random_state": 0}
+    search = LEMLClassifierCV(cv=make(X), **settings).fit(X, Y)
+    expected = LEMLClassifierCV(cv=KFold(3), **settings).fit(X, Y)
+    assert search.n_splits_ == 3
+    assert search.best_score_ == expected.best_score_
+
+
+def test_splitters_see_the_classes_and_none_means_five_parts():
+    X, y = toy()[0], np.repeat([0, 1, 2], 20)  # in order: other parts would hold out whole classes
+    settings = {"penalties": (1.0,), "options": NO_CERTIFICATE, "random_state": 0}
+    held = []
+    settings["scoring"] = lambda _, __, y: float(held.append(np.bincount(y)) is None)
+    LEMLClassifierCV(cv=StratifiedKFold(4), **settings).fit(X, y)
+    assert np.array(held).tolist() == [[5, 5, 5]] * 4
+    assert LEMLClassifierCV(cv=None, **settings).fit(X, y).n_splits_ == 5
+
+
+def test_threshold_and_certificate_are_handed_on():
+    X, Y = toy()
+    settings = {"penalties": (3.0,), "ranks": (2,), "unit_rows": False, "random_state": 0}
+    wish = {"threshold": "cardinality", "certify": "rank"}
+    scorer = Recorder()
+    search = LEMLClassifierCV(scoring=scorer, **wish, **settings).fit(X, Y)
+    assert search.predict(X).sum() == Y.sum()
+    assert search.certificate_.rank_relative_gap < 1e-6  # RankSearch.tol
+    for model in scorer.models:  # fits that are only compared need no proof
+        assert model.certificate_ is None
+        assert model.threshold_ != 0.5

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
@@ -566,6 +567,11 @@ def test_a_threshold_that_predicts_as_many_labels_as_there_are(missing, loss):
     fixed = LEMLClassifier(loss=loss, penalty=3.0, threshold=0.25, random_state=0).fit(X, Y)
     difference = usual.decision_function(X) - fixed.decision_function(X)
     np.testing.assert_allclose(difference, 0.25 - usual.threshold_, atol=1e-12)
+    for number in (0.0, -0.25):  # a score may be negative
+        model = LEMLClassifier(loss=loss, penalty=3.0, threshold=number, random_state=0).fit(X, Y)
+        assert model.threshold_ == number
+    with pytest.raises(ValueError, match="`threshold` must be finite"):
+        LEMLClassifier(threshold=np.inf).fit(X, Y)
 
 
 def test_warm_starts_go_on_where_the_last_fit_ended():
@@ -575,6 +581,24 @@ def test_warm_starts_go_on_where_the_last_fit_ended():
     again = model.fit(X, Y)
     assert again.trace_[0].objective == pytest.approx(first, rel=1e-9)
     assert again.objective_ < first
+
+
+def test_warm_starts_need_factors_that_fit():
+    X, Y = toy()
+    model = LEMLClassifier(3, penalty=1.0, unit_rows=False, warm_start=True, random_state=0)
+    best = model.fit(X, Y).W_ @ model.H_.T
+    U, sigma, Vt = np.linalg.svd(best)
+    Z = (U[:, :2] * sigma[:2]) @ Vt[:2]  # the best approximation of rank 2
+    residual = Y - X @ Z
+    squares = np.square(residual - residual.mean(axis=0)).sum()
+    smaller = model.set_params(rank=2).fit(X, Y)
+    begun = 0.5 * squares + sigma[:2].sum()
+    assert smaller.trace_[0].objective == pytest.approx(begun, rel=1e-9)  # factors are balanced
+    for features, labels, rank in ((X, Y, 4), (X[:, :4], Y, 2), (X, Y[:, :3], 2)):  # afresh
+        fresh = clone(model).set_params(rank=rank).fit(features, labels)
+        again = model.set_params(rank=rank).fit(features, labels)
+        np.testing.assert_array_equal(again.W_, fresh.W_)
+        model.set_params(rank=2).fit(X, Y)
 
 
 def test_a_fit_that_needs_more_iterations_warns_unless_few_were_asked_for():
