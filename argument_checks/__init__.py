@@ -19,6 +19,8 @@ __all__ = [
     "moderate",
     "moderate_array",
     "nonnegative",
+    "not_huge",
+    "number_array",
     "one_of",
     "open_probability",
     "positive",
@@ -92,48 +94,66 @@ def open_probability(value: Any, name: str) -> float:
     return number
 
 
-def real_input(value: Any, name: str) -> Any:
+def real_input(value: Any, name: str, refused: str = "cmMV") -> Any:
     """Return an array or sparse matrix, unless it would lose something on its way to compiled code.
 
-    Masks and imaginary parts would be dropped in silence, and loops over a sparse matrix do not
-    look whether its indices lie within its shape.
+    Masks and imaginary parts would be dropped in silence, dates become numbers (`refused` are kinds
+    of numpy's types), and loops over a sparse matrix do not look whether its indices lie within its
+    shape.
     """
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    rows = value if isinstance(value, list | tuple) else (value,)
+    if any(np.ma.is_masked(row) for row in rows):
         raise ValueError(f"`{name}` must not have masked entries; fill them in, or leave them out.")
-    if getattr(getattr(value, "dtype", None), "kind", "f") == "c":
-        raise ValueError(f"Complex data not supported: `{name}` must be real.")
+    single = getattr(value, "dtype", None)
+    for dtype in (single,) if single is not None else getattr(value, "dtypes", ()):
+        if (kind := getattr(dtype, "kind", "f")) in refused:
+            said = "Complex data not supported: " if kind == "c" else ""
+            raise ValueError(f"{said}`{name}` must hold real numbers, got {dtype}.")
     if sparse.issparse(value):
         _check_indices(value, name)
     return value
 
 
 def _check_indices(matrix: Any, name: str) -> None:
+    if matrix.ndim != 2:
+        raise ValueError(f"`{name}` must have two axes, got shape {matrix.shape}.")
     try:
-        if matrix.format in ("csr", "csc", "bsr"):
-            matrix.check_format(full_check=True)
-        elif matrix.format == "coo" and matrix.nnz:
+        if matrix.format == "coo" and matrix.nnz:
             for axis, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
                 indices(axis, "coordinates", matrix.nnz, size)
+        elif matrix.format != "coo":
+            compressed = matrix.format in ("csr", "csc", "bsr")
+            matrix = matrix if compressed else matrix.tocsr()
+            matrix.check_format(full_check=True)
+        real_input(matrix.data, "data")
     except (TypeError, ValueError) as error:
         raise ValueError(f"`{name}` is a damaged sparse matrix ({error}); make it anew.") from error
 
 
 def unmasked(value: Any) -> Any:
     """Return a masked array with NaN, or None if it is of objects, where it was masked."""
+    if isinstance(value, list | tuple) and any(isinstance(x, np.ma.MaskedArray) for x in value):
+        value = np.ma.array(value)
     if not isinstance(value, np.ma.MaskedArray):
         return value
-    if value.dtype.kind in "biuf":
-        return np.ma.filled(value.astype(np.float64), np.nan)
-    return np.ma.filled(value.astype(object), None)
+    numeric = value.dtype.kind in "biuf"
+    found = np.array(value.data, dtype=np.float64 if numeric else object)
+    found[np.ma.getmaskarray(value)] = np.nan if numeric else None
+    return found
+
+
+def number_array(value: Any, name: str, dtype: Any = np.float64) -> NDArray[Any]:
+    """Return `value` as a float array."""
+    real_input(value, name)
+    try:
+        return np.asarray(value, dtype=dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(f"`{name}` must be an array of numbers, got {type(value)!r}.") from error
 
 
 def finite_array(value: Any, name: str, ndim: int, dtype: Any = np.float64) -> NDArray[np.float64]:
     """Return `value` as a non-empty float array with `ndim` axes and without NaN or infinity."""
-    real_input(value, name)
-    try:
-        array = np.asarray(value, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"`{name}` must be an array of numbers, got {type(value)!r}.") from error
+    array = number_array(value, name, dtype)
     if array.ndim != ndim:
         raise ValueError(f"`{name}` must have {ndim} axes, got shape {array.shape}.")
     if array.size == 0:
@@ -158,6 +178,13 @@ def moderate_array(
             f"{largest!r}; rescale it."
         )
     return array
+
+
+def not_huge(array: NDArray[Any], name: str) -> None:
+    """Raise if a number is above 1e50 or below -1e50: products with it may overflow."""
+    largest = max(np.nanmax(array, initial=0), -np.nanmin(array, initial=0))
+    if largest > 1e50:
+        raise ValueError(f"`{name}` must lie between -1e50 and 1e50, got {largest:g}; rescale it.")
 
 
 def moderate(value: Any, name: str) -> float:

@@ -75,7 +75,8 @@ def _raise_named(
         given = inspect.signature(function).bind(*args, **options).arguments
     except TypeError:  # too many or too few: Python's own words name them
         return
-    if type(error) is TypeError and any(f"`{name}`" in str(error) for name in given):
+    checked = function.__name__ == "__init__" and str(error).startswith("`")  # a field, by a check
+    if type(error) is TypeError and (checked or any(f"`{x}`" in str(error) for x in given)):
         return
     if isinstance(error, NotImplementedError) and not any(map(sparse.issparse, given.values())):
         return  # a method that somebody's own class has still to define

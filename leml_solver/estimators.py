@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
 from sklearn.preprocessing import normalize
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from argument_checks import one_of, positive, positive_integer, real, real_input
+from argument_checks import finite_array, one_of, positive, positive_integer, real
 from leml_solver._estimation.blocks import BlockScores, matching_threshold
 from leml_solver._estimation.defaults import default_penalty, default_rank
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
-from leml_solver._estimation.targets import Targets, class_targets, number_targets
+from leml_solver._estimation.targets import Targets, class_targets, dense_numbers, number_targets
 from leml_solver._estimation.weights import EntryWeights, fit_weighted_factors, point_weights
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, FitStatus
 from leml_solver._factored.kernel_method import Kernel, fit_kernel_factors
@@ -100,13 +101,9 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         """The number of columns that `transform` returns, for scikit-learn."""
         return int(self.W_.shape[1])
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
-        """Return X as a float array or CSR matrix with as many columns as in `fit`."""
+    def _number_types(self) -> tuple[type, ...]:
         # Kernel matrices of float32 points are not positive semidefinite to working accuracy.
-        dtype = (np.float64, np.float32) if self.kernel is None else (np.float64,)
-        return validate_data(
-            self, real_input(X, "X"), accept_sparse="csr", dtype=dtype, reset=reset
-        )
+        return (np.float64, np.float32) if self.kernel is None else (np.float64,)
 
     def _fit_targets(self, X: Any, targets: Targets) -> Self:
         self._check_targets(X, targets)
@@ -565,10 +562,19 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         return scores.ravel() if self.target_kind_ == "vector" else self._framed(scores, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R squared over the observed entries of each target, averaged over targets."""
-        values = y.toarray() if sparse.issparse(y) else np.asarray(y, dtype=np.float64)
+        """Return R squared over observed entries, averaged over targets with at least two."""
+        values = dense_numbers(y)
         if not np.isnan(values).any():
             return float(super().score(X, values, sample_weight))
-        residual = np.square(values - np.asarray(self.predict(X)))
-        spread = np.square(values - np.nanmean(values, axis=0))
-        return float(np.mean(1 - np.nansum(residual, axis=0) / np.nansum(spread, axis=0)))
+        made = np.asarray(self.predict(X))
+        if values.shape != made.shape:
+            raise ValueError(f"`y` must have shape {made.shape}, got {values.shape}.")
+        weights = None if sample_weight is None else finite_array(sample_weight, "sample_weight", 1)
+        known = ~np.isnan(values.reshape(len(values), -1).T)
+        columns = zip(known, np.atleast_2d(values.T), np.atleast_2d(made.T), strict=True)
+        scores = [
+            r2_score(y[i], z[i], sample_weight=None if weights is None else weights[i])
+            for i, y, z in columns
+            if i.sum() > 1
+        ]
+        return float(np.mean(scores)) if scores else float("nan")

@@ -9,7 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, indices, moderate_array, real_input, unmasked
+from argument_checks import (
+    finite_array,
+    indices,
+    moderate_array,
+    number_array,
+    real_input,
+    unmasked,
+)
 from leml_solver._lazy import cached_property
 from leml_solver._linalg.threads import Rows, balanced_rows
 
@@ -129,18 +136,14 @@ class Labels:
         missing : (n, L) boolean array or sparse matrix, optional
             The entries that are not known. With a sparse Y no list of the others is made.
         """
-        if missing is not None and Y.shape != missing.shape:
-            raise ValueError(
-                f"`missing` must have the shape of `Y`, {Y.shape}, got {missing.shape}."
-            )
-        if sp.issparse(Y) and missing is not None:
-            hidden = sp.csr_matrix(real_input(missing, "missing"), dtype=bool)
-            return cls._all_but(cls.full(Y), hidden)
-        Y = np.array(real_input(unmasked(Y), "Y"), dtype=np.float64)
+        Y = real_input(Y, "Y") if sp.issparse(Y) else np.array(number_array(unmasked(Y), "Y"))
         if Y.ndim != 2:
             raise ValueError(f"`Y` must have two axes, (n, L), got shape {Y.shape}.")
-        if missing is not None:
-            Y[missing.toarray() if sp.issparse(missing) else missing] = np.nan
+        hidden = None if missing is None else _truths(missing, "missing", Y.shape)
+        if sp.issparse(Y):
+            return cls.full(Y) if hidden is None else cls._all_but(cls.full(Y), hidden)
+        if hidden is not None:
+            Y[hidden.toarray()] = np.nan
         known = ~np.isnan(Y)
         if known.all():
             return cls.full(Y)
@@ -172,13 +175,10 @@ class Labels:
     @classmethod
     def masked(cls, Y: Any, mask: Any) -> Labels:
         """Labels known where `mask` is true (dense or sparse, like Y); zeros there are kept."""
-        if Y.shape != mask.shape:
-            raise ValueError(f"`mask` must have the shape of `Y`, {Y.shape}, got {mask.shape}.")
-        mask = sp.coo_matrix(real_input(mask, "mask"))
-        known = mask.data.astype(bool)
-        rows, columns = mask.row[known], mask.col[known]
-        Y = real_input(Y, "Y")
-        values = sp.csr_matrix(Y)[rows, columns] if sp.issparse(Y) else np.asarray(Y)[rows, columns]
+        Y = sp.csr_matrix(real_input(Y, "Y")) if sp.issparse(Y) else number_array(unmasked(Y), "Y")
+        known = sp.coo_matrix(_truths(mask, "mask", Y.shape))
+        rows, columns = known.row[known.data], known.col[known.data]
+        values = Y[rows, columns]
         return cls.observed(rows, columns, np.asarray(values).ravel(), Y.shape)
 
     @classmethod
@@ -199,7 +199,7 @@ class Labels:
             How often each entry was observed, once if not given; entries of weight 0 are dropped.
         """
         _check_size(shape)
-        values = np.array(values, dtype=np.float64)
+        values = np.array(number_array(values, "values"))
         if values.size == 0:
             raise ValueError("`Y` must have an observed entry, got none: every label is missing.")
         values = moderate_array(values, "values", 1)
@@ -327,6 +327,20 @@ def as_labels(Y: Any) -> Labels:
     if isinstance(Y, Labels):
         return Y
     return Labels.full(Y) if sp.issparse(Y) else Labels.with_missing(Y)
+
+
+def _truths(value: Any, name: str, shape: tuple[int, int]) -> Any:
+    """Return a matrix of booleans, or of numbers that are true unless zero, as a CSR matrix."""
+    real_input(value, name)
+    checked: Any = value if sp.issparse(value) else np.asarray(value)
+    if checked.shape != shape:
+        raise ValueError(f"`{name}` must have the shape of `Y`, {shape}, got {checked.shape}.")
+    made = sp.csr_matrix(checked, copy=True) if checked.dtype.kind in "biuf" else None
+    if made is None or np.isnan(made.data).any():
+        raise TypeError(f"`{name}` must be boolean, got {checked.dtype}; write astype(bool).")
+    made = made.astype(bool)
+    made.sum_duplicates()
+    return made
 
 
 def _check_size(shape: tuple[int, int]) -> None:

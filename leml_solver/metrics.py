@@ -241,6 +241,7 @@ def label_propensities(Y: Any, *, a: float = 0.55, b: float = 1.5) -> Array:
     >>> label_propensities(np.array([[1, 0], [1, 0], [1, 1], [1, 0]])).round(3)
     array([0.8  , 0.721])
     """
+    Y = TrueLabels.of(Y).Y
     if Y.shape[0] < 3:
         raise ValueError(f"`Y` must have at least 3 rows, got {Y.shape[0]}.")
     a, b = nonnegative(a, "a"), nonnegative(b, "b")

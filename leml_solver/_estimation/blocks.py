@@ -49,7 +49,7 @@ def as_scores(scores: Any) -> Scores:
     """Return scores that come block by block, from such scores or from a matrix."""
     if hasattr(scores, "block"):
         return scores  # type: ignore[no-any-return]
-    values = np.asarray(scores)
+    values = np.asarray(real_input(scores, "scores"))
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise ValueError(
             "`scores` must be a matrix of numbers, one column per label, got shape "
@@ -130,7 +130,7 @@ def _check_values(values: Array) -> None:
 def _checked_mask(mask: Any) -> Any:
     if sparse.issparse(mask):
         return sparse.csr_array(real_input(mask, "mask")).astype(bool)
-    values = np.asarray(mask)
+    values = np.asarray(real_input(mask, "mask"))
     if values.dtype.kind != "b":
         raise ValueError(f"`mask` must be boolean, got {values.dtype}; write mask.astype(bool).")
     return values

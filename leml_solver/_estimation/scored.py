@@ -16,9 +16,9 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from argument_checks import same_count
+from argument_checks import moderate_array, not_huge, real_input, same_count
 from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
 from leml_solver._estimation.targets import Targets
 
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator with a score for each row and label.
 
-    A subclass provides `_checked` and `_block_scores`; its `fit` calls a method that calls
+    A subclass provides `_block_scores`; its `fit` calls a method that calls
     `_check_targets` first and `_keep_targets` last.
     """
 
@@ -46,9 +46,31 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 
+    def _number_types(self) -> tuple[type, ...]:
+        """Return the types that X may keep; others become the first."""
+        return (np.float64,)
+
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
-        """Return X as a float array or CSR matrix with as many columns as in `fit`."""
-        raise NotImplementedError
+        """Return X as a float array or CSR matrix with as many columns as in `fit`.
+
+        Entries of a sparse matrix that are stored in parts are added up, in a copy.
+        """
+        real_input(X, "X")
+        try:
+            types = self._number_types()
+            rows = validate_data(self, X, accept_sparse="csr", dtype=types, reset=reset)
+        except (TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, ValueError) and not str(error).startswith("could not convert"):
+                raise
+            raise TypeError(f"`X` must be an array of numbers: {error}.") from error
+        stored = rows.data if sparse.issparse(rows) else rows
+        if reset and stored.size:
+            moderate_array(stored, "X", stored.ndim, stored.dtype)
+        not_huge(stored, "X")
+        if sparse.issparse(rows) and not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows
 
     def _block_scores(self, X: Any) -> BlockScores:
         """Return the scores of checked rows, to be made block by block."""
@@ -177,7 +199,7 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if self.target_kind_ != "multilabel" or sample_weight is not None:
-            return float(super().score(X, y, sample_weight))
+            return float(super().score(X, real_input(y, "y", refused="c"), sample_weight))
         scores = self._block_scores(self._checked(X))
         labels, right, counted = TrueLabels.of(y, shape=scores.shape), 0, 0
         for ends in row_blocks(scores.shape):

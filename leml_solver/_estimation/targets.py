@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from argument_checks import real_input, unmasked
+from argument_checks import not_huge, real_input, unmasked
 from leml_solver.labels import Labels
 
 Array = NDArray[Any]
@@ -70,7 +70,7 @@ def _array(y: Any) -> Array:
     """Return y as an array of one or two axes, pandas' own missing values as NaN or None."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    y = real_input(unmasked(y), "y")
+    y = real_input(unmasked(y), "y", refused="c")
     try:
         values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     except ValueError:
@@ -83,14 +83,21 @@ def _array(y: Any) -> Array:
     return values
 
 
+def dense_numbers(y: Any) -> Array:
+    """Return numbers as an array, NaN for missing."""
+    values = as_numbers(real_input(y, "y").toarray() if sparse.issparse(y) else _array(y))
+    not_huge(values, "y")
+    return values
+
+
 def as_numbers(values: Array) -> Array:
     """Return values as float64, what is missing as NaN."""
-    if values.dtype.kind in "biuf":
-        return values.astype(np.float64, copy=False)
+    if values.dtype.kind in "biufc":
+        return np.asarray(real_input(values, "y"), dtype=np.float64)
     missing = _missing(values)
     try:
         return np.where(missing, np.nan, values).astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"`y` must hold numbers, NaN for missing, got {values.dtype} such as "
             f"{values[~missing].ravel()[:1].tolist()}; a vector of classes may hold anything."
@@ -179,6 +186,7 @@ def _labels(Y: Any, mask: Any, missing: Any) -> Labels:
 
 
 def _boolean(mask: Any, name: str) -> Any:
+    real_input(mask, name)
     checked: Any = mask if sparse.issparse(mask) else np.asarray(mask)
     if checked.dtype.kind != "b":
         raise ValueError(f"`{name}` must be boolean, got {checked.dtype}; write astype(bool).")

@@ -7,9 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
-from argument_checks import real_input
 from leml_solver._estimation.blocks import BlockScores
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator
 from leml_solver._estimation.targets import class_targets
@@ -82,19 +80,6 @@ class Baseline(LabelClassifier, ScoredEstimator):
     def _scores(self, X: Any) -> Array:
         """Return the (m, L) scores of checked rows, before the threshold is subtracted."""
         raise NotImplementedError
-
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
-        """Return X as a float64 array or CSR matrix with as many columns as in `fit`.
-
-        Entries of a sparse matrix that are stored in parts are added up, in a copy.
-        """
-        rows = validate_data(
-            self, real_input(X, "X"), accept_sparse="csr", dtype=np.float64, reset=reset
-        )
-        if sparse.issparse(rows) and not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return rows
 
     def _block_scores(self, X: Any) -> BlockScores:
         """Return the scores minus the threshold, to be made block by block."""

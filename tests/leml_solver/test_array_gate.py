@@ -1,8 +1,10 @@
 """What arrays may look like: equal to the canonical form to the bit, or refused by name."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.metrics.pairwise import linear_kernel
 
 from leml_solver import Labels, LEMLClassifier, LEMLRegressor, Problem, evaluate_scores, fit_factors
 from leml_solver.baselines import BinaryRelevanceClassifier
@@ -161,3 +163,110 @@ def test_values_near_overflow_end_in_a_clear_message(size):
         fitted(X * size, Y)
     with pytest.raises(ValueError, match="between 1e-50 and 1e50"):
         LEMLRegressor().fit(X, Y * size)
+
+
+def test_a_list_matrix_with_a_column_out_of_range_is_refused():
+    broken = sparse.lil_matrix(np.eye(4))
+    broken.rows[0], broken.data[0] = [99], [1.0]
+    with pytest.raises(ValueError, match="`X` is a damaged sparse matrix"):
+        fit_factors(broken, np.eye(4), rank=1, penalty=1.0)
+
+
+def test_a_sparse_matrix_whose_data_are_masked_is_refused():
+    masked = sparse.csr_matrix(np.eye(4))
+    masked.data = np.ma.array(masked.data, mask=[True, False, False, False])
+    with pytest.raises(ValueError, match="masked entries"):
+        Labels.full(masked)
+
+
+def test_masks_of_rows_in_a_list_count():
+    Y, mask = np.eye(4), np.eye(4, k=1, dtype=bool)
+    rows = [np.ma.array(y, mask=m) for y, m in zip(Y, mask, strict=True)]
+    assert Labels.with_missing(rows).n_observed == 13
+    with pytest.raises(ValueError, match="`X` must not have masked entries"):
+        fit_factors(rows, Y, rank=1, penalty=1.0)
+
+
+def test_masked_objects_are_missing_not_question_marks():
+    y = np.ma.array(["a", "b"] * 3, mask=[0, 0, 0, 0, 0, 1])
+    model = LEMLClassifier(1, penalty=1.0, random_state=0).fit(np.eye(6), y)
+    assert model.classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("strange", ["M8[s]", "m8[s]", complex, [("a", float)]])
+def test_dates_records_and_complex_tables_are_refused(strange):
+    X = np.zeros((4, 4), dtype=strange)
+    tables = [X] if isinstance(strange, list) else [X, pd.DataFrame(X)]
+    for table in tables:
+        with pytest.raises(ValueError, match="`X` must hold real numbers"):
+            fit_factors(table, np.eye(4), rank=1, penalty=1.0)
+        with pytest.raises(ValueError, match="`X` must hold real numbers"):
+            LEMLClassifier(1).fit(table, np.eye(4))
+
+
+def test_repeated_entries_do_not_change_the_penalty_that_follows_the_data():
+    rng = np.random.default_rng(1)
+    X, Y = rng.integers(1, 4, size=(12, 3)).astype(float), np.tile(np.eye(2), (6, 1))
+    once = sparse.csr_matrix(X)
+    twice = sparse.csr_matrix((12, 3))
+    twice.data, twice.indices = np.repeat(once.data, 2) / 2, np.repeat(once.indices, 2)
+    twice.indptr = 2 * once.indptr
+    for options in ({}, {"kernel": linear_kernel, "penalty": 1.0}):
+        models = [LEMLClassifier(2, random_state=0, **options).fit(A, Y) for A in (once, twice)]
+        assert np.array_equal(models[0].decision_function(X), models[1].decision_function(X))
+
+
+def test_missing_need_not_be_boolean_and_repeated_entries_of_a_mask_count_once():
+    Y, hidden = np.eye(3), np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0]])
+    for missing in (hidden, hidden.tolist(), sparse.csr_matrix(hidden), hidden.astype(bool)):
+        assert Labels.with_missing(Y, missing).unobserved_labels.size == 0
+        assert Labels.with_missing(Y, missing).n_observed == 8
+    twice = sparse.csr_matrix((np.ones(2, bool), [1, 1], [0, 2, 2, 2]), shape=(3, 3))
+    assert Labels.masked(Y, twice).n_observed == 1
+    assert twice.nnz == 2  # the caller's own stays as it was
+    with pytest.raises(TypeError, match="`mask` must be boolean"):
+        Labels.masked(Y, np.full((3, 3), np.nan))
+
+
+def test_masks_of_masks_and_scores_are_refused():
+    Y = np.eye(4)
+    hidden = np.ma.array(Y > 0, mask=Y > 0)
+    with pytest.raises(ValueError, match="`mask` must not have masked entries"):
+        LEMLClassifier(1).fit(Y, Y, mask=hidden)
+    with pytest.raises(ValueError, match="`mask` must not have masked entries"):
+        evaluate_scores(Y, Y, ks=(1,), mask=hidden)
+    with pytest.raises(ValueError, match="`scores` must not have masked entries"):
+        evaluate_scores(Y, np.ma.array(Y, mask=Y > 0), ks=(1,))
+
+
+def test_scores_of_a_regressor_see_masks_weights_and_damage():
+    rng = np.random.default_rng(1)
+    X, Y = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    model = LEMLRegressor(2, penalty=1.0, random_state=0).fit(X, Y)
+    mask, weights = rng.random(Y.shape) < 0.2, rng.integers(1, 4, 20)
+    hidden = np.where(mask, np.nan, Y)
+    assert model.score(X, np.ma.array(Y, mask=mask)) == model.score(X, hidden)
+    repeated = model.score(np.repeat(X, weights, axis=0), np.repeat(hidden, weights, axis=0))
+    assert model.score(X, hidden, weights) == pytest.approx(repeated, abs=1e-12)  # rounding
+    broken = sparse.csr_matrix(Y)
+    broken.indptr[1] = 10**6
+    with pytest.raises(ValueError, match="`y` is a damaged sparse matrix"):
+        model.score(X, broken)
+    with pytest.raises(ValueError, match="`y` must have shape"):
+        model.score(X, hidden[:, :1])
+
+
+def test_accuracy_refuses_masked_classes():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(12, 3)), np.tile([0, 1], 6)
+    model = LEMLClassifier(1, penalty=1.0, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="`y` must not have masked entries"):
+        model.score(X, np.ma.array(y, mask=y > 0))
+
+
+@pytest.mark.parametrize("wrong", [{"a": 1}, len, object(), "text", [[10**400]]])
+def test_features_that_are_no_numbers_are_named(wrong):
+    with pytest.raises((TypeError, ValueError), match="`X` must be"):
+        Problem("squared", wrong, np.eye(4))
+    with pytest.raises((TypeError, ValueError), match=r"`X` must|Expected 2D"):
+        LEMLClassifier(1).fit(wrong, np.eye(4))
