@@ -182,7 +182,7 @@ def moderate_array(
 
 def not_huge(array: NDArray[Any], name: str) -> None:
     """Raise if a number is above 1e50 or below -1e50: products with it may overflow."""
-    largest = max(np.nanmax(array, initial=0), -np.nanmin(array, initial=0))
+    largest = float(max(np.nanmax(array, initial=0), -np.nanmin(array, initial=0)))
     if largest > 1e50:
         raise ValueError(f"`{name}` must lie between -1e50 and 1e50, got {largest:g}; rescale it.")
 

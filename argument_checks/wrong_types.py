@@ -40,6 +40,11 @@ def errors_name_arguments(namespace: dict[str, Any]) -> None:
                 home[name] = wrapped
         elif _is_open_dataclass(made):
             made.__init__ = _wrapped(made.__init__)  # type: ignore[misc, method-assign]
+            for key, part in [] if hasattr(made, "get_params") else list(vars(made).items()):
+                if key[0] != "_" and inspect.isfunction(part):
+                    setattr(made, key, _wrapped(part))
+                elif key[0] != "_" and isinstance(part, classmethod):
+                    setattr(made, key, classmethod(_wrapped(part.__func__)))
 
 
 def _is_open_dataclass(made: Any) -> bool:
@@ -72,8 +77,11 @@ def _raise_named(
 ) -> None:
     """Raise an error that names an argument, unless this one does or none is to blame."""
     try:
-        given = inspect.signature(function).bind(*args, **options).arguments
+        bound = inspect.signature(function).bind(*args, **options).arguments
     except TypeError:  # too many or too few: Python's own words name them
+        return
+    given = {name: value for name, value in bound.items() if name not in ("self", "cls")}
+    if not given:
         return
     checked = function.__name__ == "__init__" and str(error).startswith("`")  # a field, by a check
     if type(error) is TypeError and (checked or any(f"`{x}`" in str(error) for x in given)):
@@ -85,13 +93,13 @@ def _raise_named(
     parameters = inspect.signature(function).parameters
     for unlike in (_is_unusual, _is_no_array):
         for name, value in given.items():
-            if name != "self" and unlike(value, parameters[name], function):
+            if unlike(value, parameters[name], function):
                 shown = repr(value)[:_SHOWN].replace("\n", " ")
                 kind = str(parameters[name].annotation).replace("typing.", "")
                 kind = "an array of numbers" if kind in ("Any", "Array") else f"of type {kind}"
                 text = f"`{name}` must be {kind}, got {shown} ({type(value).__name__})."
                 raise TypeError(text) from error
-    listed = ", ".join(f"`{name}`" for name in given if name != "self")
+    listed = ", ".join(f"`{name}`" for name in given)
     if isinstance(error, ArithmeticError):
         raise ValueError(f"{listed}: out of the range of numbers ({error}).") from error
     raise TypeError(f"{listed}: one of them is not what is expected ({error}).") from error

@@ -3,6 +3,7 @@
 Paper: Algorithm 1, Algorithm 2, Algorithm 3, Section 3.1, Appendix A.
 """
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._factored.algorithm_1 import (
     FeatureProblem,
     GeneralLoss,
@@ -57,3 +58,6 @@ __all__ = [
     "low_rank_least_squares",
     "tron",
 ]
+
+
+errors_name_arguments(globals())

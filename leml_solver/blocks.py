@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import one_of, positive_integer
+from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._blocked.block import Block, labels_with_missing
 from leml_solver._blocked.fit import BlockedFit
 from leml_solver._blocked.passes import LocalPasses
@@ -484,3 +485,6 @@ def block_topk(X: Matrix, model: FactorResult, k: int) -> tuple[NDArray[np.int64
     A = X.times(model.W.astype(np.result_type(X.dtype, model.W)))
     offset = 0.0 if model.intercept is None else model.intercept
     return top_k(BlockScores(lambda i, j: A[i:j] @ model.H.T + offset, (len(A), len(model.H))), k)
+
+
+errors_name_arguments(globals())

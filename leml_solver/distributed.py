@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argument_checks import positive_integer
+from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._blocked.block import Block, Sent, Sums
 from leml_solver._blocked.fit import BlockedFit
 from leml_solver._blocked.passes import Work, run_alone
@@ -333,3 +334,6 @@ def code_version() -> str:
         return f"{version('leml-theory')} ({total:08x})"
     except PackageNotFoundError:
         return f"not installed ({total:08x})"
+
+
+errors_name_arguments(globals())

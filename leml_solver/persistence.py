@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._archives import ArchiveError, read_arrays, write_arrays
 from leml_solver._factored.certificate import FactorCertificate
 from leml_solver._factored.fit import AlternatingOptions, FitStatus
@@ -333,3 +334,6 @@ def _restore_names(model: Model, arrays: Arrays) -> None:
         model.label_names_ = Index(arrays["label_names_"])
     if "feature_names_in_" in arrays:
         model.feature_names_in_ = arrays["feature_names_in_"].astype(object)
+
+
+errors_name_arguments(globals())

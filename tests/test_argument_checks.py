@@ -1,6 +1,7 @@
 """Every check accepts what it promises and says what was wrong with the rest."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import argument_checks as checks
+from argument_checks.wrong_types import errors_name_arguments
+from leml_solver import Labels, Squared
+from leml_theory import Setting
 from leml_theory.predictions import frobenius_norm
+from simulations import UniformLabels
 
 REALS = (checks.positive, checks.nonnegative, checks.probability, checks.open_probability)
 
@@ -139,3 +144,31 @@ def test_a_sparse_matrix_where_a_number_is_expected_is_named():
     """Scipy raises NotImplementedError when a number is added to a sparse matrix."""
     with pytest.raises(TypeError, match="`overlap`"):
         frobenius_norm(1.0, sp.csr_array(np.eye(2)), 100)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: Squared().value(object(), 1.0), "`y` must be an array of numbers"),
+        (lambda: Labels.observed(1, 2, 3, 4), "`rows` must be an array"),
+        (
+            lambda: Setting.of("law", UniformLabels(3), 9, radius=1, ball="trace"),
+            "`features` must be",
+        ),
+    ],
+)
+def test_methods_of_public_dataclasses_name_their_arguments(call, named):
+    with pytest.raises(TypeError, match=named):
+        call()
+
+
+def test_an_error_without_arguments_is_nobodys_argument():
+    @dataclass
+    class Law:
+        def sample(self):
+            return {}["key"]
+
+    names = {"__all__": ["Law"], "Law": Law}
+    errors_name_arguments(names)
+    with pytest.raises(KeyError, match="key"):
+        Law().sample()

@@ -21,6 +21,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.plots.description import describe_axes
 
 if TYPE_CHECKING:
@@ -51,3 +52,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = {"save_figure": "style"}.get(name, "grids" if "grid" in name else "pictures")
     return getattr(import_module(f"{__name__}.{room}"), name)
+
+
+errors_name_arguments(globals())

@@ -1,5 +1,6 @@
 """What a check is made of: the statement it decorates, the facts it compares, its outcome."""
 
+from argument_checks.wrong_types import errors_name_arguments
 from paper_checks.checking.fact import EXACT, PRINTED, Bears, Fact, valid_value
 from paper_checks.checking.statement import (
     CHECKS,
@@ -29,3 +30,6 @@ __all__ = [
     "Verdict",
     "valid_value",
 ]
+
+
+errors_name_arguments(globals())

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.runs import Cell, Result, Store, read_shard
 from paper_checks.reproduction.planning import kind_of
 
@@ -108,3 +109,6 @@ def within(minutes: float) -> Iterator[None]:
             yield
         finally:
             timer.cancel()
+
+
+errors_name_arguments(globals())
