@@ -117,15 +117,17 @@ def _best_labels(block: Block, model: FactorResult, k: int) -> Sums:
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Client]:
-    """Connect to a scheduler, or start one with N worker processes of one thread: ``local:N``."""
+    """Connect to a scheduler by its address or file, or start N one-thread processes: `local:N`."""
     try:
         import dask.config
         from distributed import Client, LocalCluster
     except ImportError:
         raise ClusterError(_NO_DASK) from None
+    start, connect = LocalCluster, Client  # type: Any, Any
     if not (local := re.fullmatch(r"local:(\d+)", address)):
+        key = "scheduler_file" if address.endswith(".json") else "address"
         try:
-            client = Client(address, timeout=30)  # type: ignore[no-untyped-call,unused-ignore]
+            client = connect(**{key: address}, timeout=30)
         except (OSError, ValueError) as error:
             raise ClusterError(f"{address}: no scheduler answers there ({error}).") from None
         with client:
@@ -133,8 +135,6 @@ def connected(address: str) -> Iterator[Client]:
         return
     number = positive_integer(int(local[1]), "local:N")
     options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
-    start: Any = LocalCluster
-    connect: Any = Client
     available_threads()  # read now: those who watch the workers set OMP_NUM_THREADS to 1 here
     with (
         dask.config.set(_LOCAL_SETTINGS),

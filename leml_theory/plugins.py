@@ -6,6 +6,7 @@ its content is still what it was when the run began.  Workers on other machines 
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import sys
 import traceback
@@ -17,7 +18,7 @@ from typing import Any
 
 from leml_theory.runs.cells import Cell
 
-__all__ = ["Plugin", "PluginMeasure", "load_plugins"]
+__all__ = ["Plugin", "PluginMeasure", "add_plugin", "load_plugins"]
 
 # path -> hash of what this process has run
 _LOADED: dict[str, str] = {}
@@ -75,6 +76,12 @@ def _execute(content: bytes, path: str) -> None:
         raise ValueError(
             f"The plugin `{path}` raised {type(error).__name__}{place}: {error}"
         ) from error
+
+
+def add_plugin(parser: argparse.ArgumentParser) -> None:
+    """Add ``--plugin FILE``, which may be given several times."""
+    text = "Python file that registers laws, losses, labels, bounds or experiments; may be repeated"
+    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help=text)
 
 
 def load_plugins(paths: Iterable[str | Path]) -> tuple[Plugin, ...]:

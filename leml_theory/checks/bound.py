@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import signature
 
 import numpy as np
 from scipy.stats import t as student
@@ -74,6 +75,11 @@ def check_bound(
     >>> len(check_bound(COMPLEXITY_BOUNDS["theorem_3"], settings=5, draws=20))
     5
     """
+    if len(signature(bound.formula).parameters) != 1:
+        raise TypeError(
+            f"`bound` must be a bound on the Rademacher average, whose formula takes a Setting "
+            f"alone; '{bound.name}' takes more. Bounds on risks are held against draws in a sweep."
+        )
     source = np.random.default_rng(0) if rng is None else rng
     wanted = positive_integer(settings, "settings")
     findings = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +74,7 @@ def normal_finding(claim: str, means: Array, errors: Array, expected: Any, share
     """Test means with their standard errors against what is expected.
 
     Where a single draw holds too large a `share` of the sum of squares, as with heavy tails, the
-    mean is not normal, and the claim stays unmeasured.
+    mean is not normal, and the claim stays unmeasured, with a warning.
     """
     target = np.broadcast_to(np.asarray(expected, dtype=np.float64), means.shape)
     slack = ROUNDING * (np.abs(target) + np.abs(means))
@@ -82,7 +83,9 @@ def normal_finding(claim: str, means: Array, errors: Array, expected: Any, share
     deviations = np.divide(gaps, errors, out=np.where(gaps > 0, np.inf, 0.0), where=errors > 0)
     measurable = (share <= _LARGEST_SHARE) | (errors == 0)
     if not measurable.any():
-        return plain(claim, True, "not measurable with these draws, the tails are too heavy")
+        unknown = "not measurable with these draws, the tails are too heavy"
+        warnings.warn(f"{claim}: {unknown}.", stacklevel=2)
+        return plain(claim, True, unknown)
     worst = np.unravel_index(np.argmax(np.where(measurable, deviations, -1.0)), means.shape)
     place = f" at {tuple(int(i) for i in worst)}" if means.size > 1 else ""
     measured = (

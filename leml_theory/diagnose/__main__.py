@@ -21,6 +21,7 @@ from leml_solver.readers.arguments import (
     read_options,
     share_or_name,
 )
+from leml_theory.plugins import add_plugin, load_plugins
 from safe_files import write_text
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ examples:
   python -m leml_theory.diagnose --data bibtex.npz
   python -m leml_theory.diagnose --data emotions.arff --split 0.3 --observed 0.5 --out results/emo
   python -m leml_theory.diagnose --data big.svm --no-fit --json
+  python -m leml_theory.diagnose --data bibtex.npz --plugin mine.py   # with a bound of your own
 
 Exit status: 0 all is well, 2 wrong usage or a file that cannot be used.
 """
@@ -64,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--observed", type=float, default=1.0, metavar="SHARE", help="labels kept (default 1)")
     add("--draws", type=whole_number(), default=20, metavar="N", help="of the signs (default 20)")
     add_seed(parser)
+    add_plugin(parser)
     add("--no-fit", action="store_true", help="skip the training, which takes most of the time")
     add("--json", action="store_true", help="print the numbers as JSON instead of the page")
     add("--out", metavar="DIR", help="also write diagnosis.txt, diagnosis.json and a picture there")
@@ -74,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     """Read, diagnose and print."""
+    load_plugins(options.plugin)
     folder = None if options.out is None else _folder(options.out)
     rng = np.random.default_rng(options.seed)
     try:

@@ -16,7 +16,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from command_line import add_jobs, add_seed, counted, page_parser, run_command, words
-from leml_theory.plugins import PluginMeasure, load_plugins
+from leml_theory.plugins import PluginMeasure, add_plugin, load_plugins
 from leml_theory.runs import Cell, Result, RunError, Store, StoreError, execute, read_shard
 from leml_theory.runs.provenance import code_of
 from leml_theory.sweep.effort import is_large, predicted_effort
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _work(arguments: Sequence[str] | None, changes: Mapping[str, Any] | None = None) -> int:
     """Load the plugins, which extend what options may name, then do what the options say."""
     first = argparse.ArgumentParser(add_help=False)
-    _add_plugin(first)
+    add_plugin(first)
     plugins = load_plugins(first.parse_known_args(arguments)[0].plugin)
     options = _parser().parse_args(arguments)
     options.plugins = plugins
@@ -105,12 +105,6 @@ def _work(arguments: Sequence[str] | None, changes: Mapping[str, Any] | None = N
     return commands[options.command](options)
 
 
-def _add_plugin(parser: argparse.ArgumentParser) -> None:
-    """Add ``--plugin FILE``, which may be given several times."""
-    text = "Python file that registers laws, losses, labels, bounds or experiments; may be repeated"
-    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help=text)
-
-
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     parser = page_parser("leml_theory.sweep", _DESCRIPTION, _EPILOGUE)
@@ -121,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     add_seed(parser)
     add_jobs(parser)
     add_places(parser)
-    _add_plugin(parser)
+    add_plugin(parser)
     text = "print how many cells, how long and how much memory; measure nothing that is kept"
     parser.add_argument("--dry-run", action="store_true", help=text)
     text = "size of the pictures: one column of a paper, a page (default) or a slide"

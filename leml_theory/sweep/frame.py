@@ -43,6 +43,11 @@ _FIRST = [
     "unpredicted", "signal", "delta", "high_probability", "high_probability_name", "exceedances",
     "offset_stderr", "minimax",
 ]  # fmt: skip
+# What the bounds speak of; a measurement of one's own may be of something else.
+_BOUNDED = (
+    "rademacher average", "supremum deviation", "excess risk", "generalisation gap",
+    "predicted excess",
+)  # fmt: skip
 _SCALES_WITH_RADIUS = (
     "value", "stderr", "predicted", "predicted_stderr", "radius", "high_probability",
 )  # fmt: skip
@@ -134,7 +139,7 @@ def _average_is_sharp(row: Row) -> bool:
 def _bounds(row: Row) -> dict[str, BoundValue]:
     """Evaluate every bound on the row's quantity; none for rows that no bound speaks of."""
     ball = "trace" if row["ball"] == "leml" else row["ball"]  # LEML's Z lies in the trace ball
-    if ball not in BALLS or row["law"] not in LAWS:
+    if row["quantity"] not in _BOUNDED or ball not in BALLS or row["law"] not in LAWS:
         return {}
     law, seen = feature_law(row["law"], row["d"]), observation_of(row["skew"], row["L"], row["s"])
     setting = Setting.of(law, seen, row["n"], radius=row["radius"], ball=ball)

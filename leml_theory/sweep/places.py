@@ -71,20 +71,24 @@ class Place:
 
     def adopt(self, store: Store, folders: Sequence[Path]) -> None:
         """Copy the results of the parts; RunError if cells are missing then."""
-        said = []
+        said: dict[str, str] = {}
         for folder in folders:
             part = Part.read(Store.open(folder).manifest.description["part"])
             description = {**self.description, "part": str(part)}
             other = Store.create(folder, part.of(self.cells), description=description)
             store.adopt(other, {cell.key for cell in self.cells})
             status = other.status()
-            said.append(f"part {part} has {status.done} of {status.total}")
+            absent = (Part(i, part.total) for i in range(1, part.total + 1))
+            said = {str(x): f"there is no part {x}" for x in absent} | said
+            said[str(part)] = f"part {part} has {status.done} of {status.total}"
+            if status.done == status.total:
+                said[str(part)] = ""
         status = store.status()
         if status.done < status.total:
             raise RunError(
                 f"{status.total - status.done} of {status.total} cells are missing: "
-                f"{', '.join(said)}. Run the missing parts, or the same command without --part, "
-                "which measures what is missing here."
+                f"{', '.join(filter(None, said.values()))}. Run these parts, or the same command "
+                "without --part, which measures what is missing here."
             )
 
 
@@ -94,7 +98,7 @@ def place_of(
     """Return where the options say that cells are to be measured."""
     workers = options.cluster or counted(options.jobs, "process", "processes")
     if options.merged:
-        workers = f"{len(options.merged)} parts"
+        workers = counted(len(options.merged), "part")
     if options.part is None:
         return Place(Path(options.out), cells, dict(description), workers)
     mine = options.part.of(cells)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from marking import TERMS, every, lost, reference, slips
+from marking import TERMS, every, lost, question_of, reference, slips
 from marking_exceptions import EQUIVALENT, REWRITES
 
 CAMPAIGN = str(Path(__file__).with_name("marking.py"))
@@ -82,3 +82,18 @@ def test_the_answer_to_another_variant_loses_points(letter, name):
     """Terms 6 and 7 differ in what comes in twos and in threes."""
     assert lost(letter, name, reference(letter, name, 7), 7, stop=True) == {}
     assert lost(letter, name, reference(letter, name, 6), 7, stop=True)
+
+
+NONE = "np.zeros((0, 1))"  # `np.allclose` finds nothing in it that differs
+PAIRS = ", ".join(f"'{key}': ({NONE}, {NONE})" for key in ("trace", "frobenius"))
+EMPTY = (NONE, *(f"({NONE},) * {count}" for count in (2, 3, 4)), f"{{{PAIRS}}}")
+
+
+@pytest.mark.parametrize(("letter", "name"), QUESTIONS)
+@pytest.mark.parametrize("value", EMPTY)
+def test_arrays_without_numbers_earn_nothing(letter, name, value):
+    question = question_of(letter, name, TERMS[0])
+    functions = [answer for answer in question.answers if answer != "misprints"]
+    code = "\n".join(f"{function} = lambda *_, **__: {value}" for function in functions)
+    failed = lost(letter, name, f"misprints = []\n{code}", TERMS[0], stop=False)
+    assert set(failed) == {test.name for test in question.tests if test.points}

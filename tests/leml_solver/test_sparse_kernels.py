@@ -261,7 +261,7 @@ def test_a_masked_zero_is_known_and_an_unobserved_label_is_listed():
     [
         (lambda: Labels.with_missing(np.full((2, 2), np.nan)), "must have an observed entry"),
         (lambda: Labels.full(np.array([[np.inf]])), "Y"),
-        (lambda: Labels.full(sp.csr_matrix([[np.nan]])), "use `masked`"),
+        (lambda: Labels.full(sp.csr_matrix([[np.nan]])), "missing labels go into `mask`"),
         (lambda: Labels.masked(np.ones((2, 2)), np.ones((2, 3))), "must have the shape of `Y`"),
         (lambda: Labels.observed([2], [0], [1.0], (2, 2)), "must lie in \\[0, 2\\)"),
         (lambda: Labels.observed([0], [0, 1], [1.0], (2, 2)), "one index per value"),

@@ -11,9 +11,11 @@ from leml_theory import extensions
 from leml_theory.bounds import COMPLEXITY_BOUNDS, Bound, BoundValue, best_bound, complexity_bounds
 from leml_theory.checks.bound import random_world
 from leml_theory.diagnose import diagnose
-from leml_theory.measurements import measure
+from leml_theory.diagnose.__main__ import main as diagnose_command
+from leml_theory.measurements import measure, record
 from leml_theory.plots import describe_axes, plot_experiment, plot_series
 from leml_theory.plugins import Plugin, load_plugins
+from leml_theory.rademacher import Estimate
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.__main__ import main
 from leml_theory.sweep.experiments import EXPERIMENTS, Experiment, Planned
@@ -182,6 +184,29 @@ def test_a_diagnosis_names_one_s_own_bound(own_names):
     found = diagnose(X, Y, rng=rng, draws=10)
     assert any("a wide bound (1e+06)" in sentence for sentence in found.sentences())
     assert found.record()["raw"]["bounds"]["wide"]["failures"] == []
+
+
+def test_bounds_are_silent_about_quantities_they_do_not_speak_of(own_names):
+    """A length near 1 is above the bounds on averages of 100 points, which is no violation."""
+
+    def lengths(parameters, rng):
+        return [record("length", "frobenius", parameters, Estimate.of(rng.uniform(1, 2, 50)))]
+
+    extensions.register_measurement("lengths", lengths)
+    plan = [Planned("n", "lengths", {"n": 100, "d": 2, "L": 2})]
+    [cell] = [Cell(item.kind, item.parameters, 0) for item in plan]
+    frame = results_frame({"Mine": plan}, 0, {cell.key: measure(cell)})
+    assert frame["theorem_3"].isna().all()
+    assert violations(frame) == []
+
+
+def test_the_command_diagnose_takes_a_plugin(plugin, tmp_path, own_names, capsys):
+    rng = np.random.default_rng(1)
+    Y = rng.integers(0, 2, size=(120, 4)).astype(float)
+    np.savez(tmp_path / "data.npz", X=rng.normal(size=(120, 3)), Y=Y)
+    options = ["--data", str(tmp_path / "data.npz"), "--no-fit", "--quiet"]
+    assert diagnose_command([*options, "--plugin", str(plugin)]) == 0
+    assert "twice Theorem 3 (" in capsys.readouterr().out.replace("\n", " ")
 
 
 def test_one_s_own_bound_on_risks_is_held_against_draws_and_drawn(own_names):

@@ -229,7 +229,7 @@ def test_parts_are_merged_to_the_same_table(tmp_path, capsys):
     assert run(*GRID, "--out", whole) == 0
     assert run(*GRID, "--out", out, "--part", "1/2") == 0
     assert run("merge", "--out", out) == 1
-    assert "2 of 4 cells are missing: part 1/2 has 2 of 2" in capsys.readouterr().err
+    assert "2 of 4 cells are missing: there is no part 2/2." in capsys.readouterr().err
     assert run(*GRID, "--out", moved, "--part", "2/2") == 0
     assert run("merge", moved, out, "--out", out) == 0
     assert (out / "results.csv").read_bytes() == (whole / "results.csv").read_bytes()
