@@ -23,10 +23,11 @@ from leml_solver._linalg.threads import (
 
 Factor = NDArray[Any]
 
-# Rows of a 256-byte panel (4 MB) that the last-level cache serves well, also to several threads.
-# Fewer, for the second-level cache, cost more in short runs than they gain: 1024 rows took 1.4
-# times as long at 900 entries per column, and 5 times at 380.
-_CACHED_ROWS = 1 << 14
+# Rows of a 256-byte panel (4 MB) that the last-level cache serves well, also to several threads;
+# and those (1 MB) that a second-level cache holds. These take 0.7 times as long where the entries
+# of a column in a tile are many (200), 1.3 times where they are few (30), and 5 times at 4.
+_CACHED_ROWS, _NEAR_ROWS = 1 << 14, 1 << 12
+_LONG_RUN = 128  # entries of a column in a tile of the near rows
 # A panel of this many rows (16 MB) is still served by the last-level cache: no copy of X is made.
 _SHARED_ROWS = 1 << 16
 _CHUNK = 1 << 20  # entries of a temporary array
@@ -196,7 +197,8 @@ class Tiles:
     def of_transpose(cls, X: Any) -> Tiles:
         """Cut the transpose of a CSR matrix."""
         n_rows, n_columns = X.shape
-        tile = _tile_width(n_rows, n_columns, X.nnz, _CACHED_ROWS)
+        near = X.nnz * _NEAR_ROWS >= _LONG_RUN * n_rows * n_columns
+        tile = _tile_width(n_rows, n_columns, X.nnz, _NEAR_ROWS if near else _CACHED_ROWS)
         count = -(-n_rows // tile)
         pointers = kernels.transposed_tile_pointers(X.indptr, X.indices, X.shape, tile, count)
         tiles = cls(pointers, *_empty_entries(X), tile, n_rows)

@@ -62,11 +62,12 @@ def test_tiles_of_several_kinds_give_the_same_product():
     assert tiles.index.dtype == transposed.index.dtype == np.uint16
     _close(tiles.times(W), X @ W, np.float64, 200)
     _close(transposed.times(A), X.T @ A, np.float64, 200)
-    dense_columns = _matrix(40_000, 50, 0.05, np.float64)
     A = rng.standard_normal((40_000, 5))
-    transposed = Tiles.of_transpose(dense_columns)
-    assert transposed.pointers.shape[0] == 3
-    _close(transposed.times(A), dense_columns.T @ A, np.float64, 3000)
+    for density, count in ((0.05, 10), (0.01, 3)):  # columns with many entries get lower tiles
+        columns = _matrix(40_000, 50, density, np.float64)
+        transposed = Tiles.of_transpose(columns)
+        assert transposed.pointers.shape[0] == count
+        _close(transposed.times(A), columns.T @ A, np.float64, 3000)
 
 
 @pytest.mark.parametrize("d", [2049, 70_000])
