@@ -182,10 +182,6 @@ def write_blocks(
         "float32" or "float64", in which X is stored.
     nonzeros : int
         A block ends with the row in which X reaches this many nonzeros.
-
-    Returns
-    -------
-    BlockFolder
     """
     target = Path(path)
     one_of(dtype, "dtype", ("float32", "float64"))
@@ -352,10 +348,6 @@ def fit_blocks(
     scratch : path, optional
         Folder for X W, n k numbers that go when the fit ends; by default that of the blocks if it
         can be written to, else the system's for temporary files.
-
-    Returns
-    -------
-    FactorResult
     """
     source = as_source(blocks, loss, options)
     place = None

@@ -418,10 +418,6 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
             Which entries of y are missing, instead of `mask`: for a sparse y with few of them.
         sample_weight : (n,) array, optional
             How much each row counts; a whole number means as if the row were there so often.
-
-        Returns
-        -------
-        self
         """
         checked = self._checked(X, reset=True)
         targets = class_targets(y, mask, missing)
@@ -443,10 +439,6 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
             A folder that ``python -m leml_solver convert`` wrote, or blocks in memory.
         client : distributed.Client, optional
             A cluster whose workers hold the blocks; see `leml_solver.distributed`.
-
-        Returns
-        -------
-        self
         """
         from leml_solver.blocks import BlockFolder, fit_blocks, known_counts, sampled
 
@@ -541,10 +533,6 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
             NaN is missing; a sparse matrix is full.
         X, mask, missing, sample_weight
             As in `LEMLClassifier.fit`.
-
-        Returns
-        -------
-        self
         """
         checked = self._checked(X, reset=True)
         targets = number_targets(y, mask, missing)

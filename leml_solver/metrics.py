@@ -162,10 +162,6 @@ def evaluate_scores(
     propensities : (L,) array, optional
         Probability that a true positive is recorded, of each label; see `label_propensities`.
 
-    Returns
-    -------
-    MultiLabelMetrics
-
     Examples
     --------
     >>> import numpy as np
@@ -202,10 +198,6 @@ def evaluate_rows(
     ----------
     Y, scores, ks, threshold, mask
         As in `evaluate_scores`.
-
-    Returns
-    -------
-    RowMetrics
 
     Paper: Section 5.
     """

@@ -38,10 +38,6 @@ def certify(problem: Problem, ball: Ball, Z: Array, dual: Array | None = None) -
         Dual candidate, one number per entry without its weight; the derivative of the loss at Z
         if not given. Any finite numbers are valid; good ones make the bound tight.
 
-    Returns
-    -------
-    Certificate
-
     Examples
     --------
     >>> import numpy as np

@@ -382,10 +382,6 @@ def certify_factors(
     penalty : float
         Weight of the trace norm relative to the sum of losses.
 
-    Returns
-    -------
-    FactorCertificate
-
     Paper: Equation (2).
     """
     W, H = W.astype(np.float64), H.astype(np.float64)

@@ -287,10 +287,6 @@ def fit_factors(
     options : AlternatingOptions, optional
         How to alternate and when to stop.
 
-    Returns
-    -------
-    FactorResult
-
     Paper: Equation (5).
 
     Examples
@@ -328,10 +324,6 @@ def fit_problem(
         Features, labels and a smooth loss.
     rank, penalty, random_state, options
         As in `fit_factors`.
-
-    Returns
-    -------
-    FactorResult
 
     Paper: Equation (5).
 

@@ -104,10 +104,6 @@ def fit_kernel_factors(
     **arguments
         `rank`, `penalty`, `loss`, `random_state`, `options`, as in `fit_factors`.
 
-    Returns
-    -------
-    KernelResult
-
     Paper: Section 3.2.
     """
     if isinstance(kernel, str) and kernel != "precomputed":

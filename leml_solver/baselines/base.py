@@ -53,10 +53,6 @@ class Baseline(LabelClassifier, ScoredEstimator):
             NaN (pandas' NA, None) is a missing label, 0 never is. A sparse matrix is full.
         mask : (n, L) boolean array or sparse matrix, optional
             Which entries of y are observed; the only way to mark missing labels in a sparse matrix.
-
-        Returns
-        -------
-        self
         """
         checked = self._checked(X, reset=True)
         self._fit_targets(checked, y, mask)
