@@ -26,7 +26,8 @@ Factor = NDArray[Any]
 # Rows of a 256-byte panel (4 MB) that the last-level cache serves well, also to several threads;
 # and those (1 MB) that a second-level cache holds. These take 0.7 times as long where the entries
 # of a column in a tile are many (200), 1.3 times where they are few (30), and 5 times at 4.
-_CACHED_ROWS, _NEAR_ROWS = 1 << 14, 1 << 12
+_CACHED_ROWS = 1 << 14
+_NEAR_ROWS = 1 << 12
 _LONG_RUN = 128  # entries of a column in a tile of the near rows
 # A panel of this many rows (16 MB) is still served by the last-level cache: no copy of X is made.
 _SHARED_ROWS = 1 << 16

@@ -83,7 +83,7 @@ def normal_finding(claim: str, means: Array, errors: Array, expected: Any, share
     deviations = np.divide(gaps, errors, out=np.where(gaps > 0, np.inf, 0.0), where=errors > 0)
     measurable = (share <= _LARGEST_SHARE) | (errors == 0)
     if not measurable.any():
-        unknown = "not measurable with these draws, the tails are too heavy"
+        unknown = "not measurable, the tails are too heavy for so few draws"
         warnings.warn(f"{claim}: {unknown}.", stacklevel=2)
         return plain(claim, True, unknown)
     worst = np.unravel_index(np.argmax(np.where(measurable, deviations, -1.0)), means.shape)

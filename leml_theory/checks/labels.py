@@ -41,7 +41,7 @@ def check_labels(
     --------
     >>> from leml_theory import check_labels
     >>> from simulations import AllOnes, IsotropicGaussian
-    >>> findings = check_labels(AllOnes(2), IsotropicGaussian(3), draws=200)
+    >>> findings = check_labels(AllOnes(2), IsotropicGaussian(3), draws=2000)
     >>> findings[0].claim
     '`draw`: finite'
     """

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARD = 512  # elements around an array: two wide vectors of the smallest type, and more
@@ -84,17 +85,16 @@ def check_products(rng):
     csr = sp.csr_array(dense)
     if rng.random() < 0.5:
         csr.indices, csr.indptr = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
-    saved = matrices._SHARED_ROWS, matrices._CACHED_ROWS
-    matrices._SHARED_ROWS, matrices._CACHED_ROWS = (int(size) for size in rng.integers(1, 30, 2))
-    try:
+    limits = ("_SHARED_ROWS", "_CACHED_ROWS", "_NEAR_ROWS", "_LONG_RUN")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in limits:
+            patch.setattr(matrices, name, int(rng.integers(1, 30)))
         X = matrices.as_matrix(csr)
         B, A = rng.normal(size=(d, k)), rng.normal(size=(n, k))
         # Sums of at most 40 products of size one.
         assert np.allclose(X.times(B), dense @ B, atol=1e-12)
         assert np.allclose(X.adjoint(A), dense.T @ A, atol=1e-12)
         assert np.allclose(X.column_squares(), (dense**2).sum(axis=0), atol=1e-12)
-    finally:
-        matrices._SHARED_ROWS, matrices._CACHED_ROWS = saved
     tiles = int(rng.integers(1, d + 1))
     cuts = compiled.run_cuts(csr.indptr, csr.indices, -(-d // tiles), tiles)
     check_entries(rng, csr, cuts, (A, B))

@@ -92,7 +92,7 @@ SPEED = frozenset(
         "_RIDGE", "_ACCURACY", "_MAX_PRODUCTS",  # steps
         "EXACT_SIDE", "EXACT_SIZE", "_BLOCK, _STEPS", "_SEARCH_STEPS",  # certificate of factors
         "_CHUNK", "_BLOCK", "_GRAM_ROWS", "FACTORISE_BELOW", "_SHRINKINGS",
-        "_CACHED_ROWS", "_SHARED_ROWS", "_ENTRIES_PER_POINTER",  # matrices: width of tiles
+        "_CACHED_ROWS", "_LONG_RUN", "_SHARED_ROWS", "_ENTRIES_PER_POINTER",  # matrices: tiles
         "WIDE_BYTES", "NARROW_BYTES", "_LINE_BYTES", "_NEAR_ROWS", "_AHEAD",  # compiled: panels
         "_VECTOR_BYTES", "_MANY_ENTRIES",
         "MAX_STEPS", "LARGEST_SIDE", "LARGEST_ARRAY", "_FREE_WORK", "_GENERAL_WORK",  # splitting
