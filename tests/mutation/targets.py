@@ -4,6 +4,41 @@ from dataclasses import dataclass
 
 SEED = 2014
 SOLVER = "tests/leml_solver/"
+# Tests of blocks that run in this process; the others start processes, which see no mutant.
+BLOCKED = tuple(
+    f"{SOLVER}test_blocks.py::test_{name}"
+    for name in (
+        "the_tree_is_that_of_pairs_and_pairs_of_pairs",
+        "the_best_labels_come_block_by_block",
+        "options_that_need_all_rows_are_refused",
+        "entries_that_are_listed_and_weighted_fit_in_blocks",
+        "blocks_give_the_fit_of_all_rows",
+        "threads_and_storage_change_no_bit",
+        "a_checkpoint_belongs_to_one_fit",
+    )
+)
+# Tests of estimators without scikit-learn's own checks, which take minutes.
+ESTIMATED = tuple(
+    f"{SOLVER}test_estimators.py::test_{name}"
+    for name in (
+        "a_sparse_matrix_is_full_and_predictions_are_sparse",
+        "pandas_in_and_out",
+        "signs_are_labels_too",
+        "a_vector_of_classes",
+        "probabilities_come_with_the_logistic_loss",
+        "top_k_holds_a_block_only",
+        "labels_never_observed_are_named",
+        "bad_labels",
+        "masks_are_checked",
+        "regression_with_missing_targets",
+        "weights_are_copies_of_rows",
+        "the_penalty_of_weighted_rows_is_that_of_their_copies",
+        "the_certificate_of_weighted_rows_counts_the_weights",
+        "balanced_classes_find_rare_positives",
+        "propensities_make_recorded_positives_count_more",
+        "a_threshold_that_predicts_as_many_labels_as_there_are",
+    )
+)
 # Other tests of checkpoints start processes of their own, which see no mutant.
 RESUMED = tuple(
     f"{SOLVER}test_blocks.py::test_a_checkpoint_{name}"
@@ -22,6 +57,18 @@ class Target:
 def _tests(*names: str) -> tuple[str, ...]:
     return tuple(f"{SOLVER}test_{name}.py" for name in names)
 
+
+_DEFAULTS = tuple(
+    f"{SOLVER}test_cross_validation.py::test_{name}"
+    for name in (
+        "the_default_penalty_is_the_pull_of_the_best_ridge_regression",
+        "many_labels_give_the_penalty_of_the_gram_matrix",
+        "defaults_do_not_depend_on_the_scale_of_the_features",
+        "defaults_use_the_loss_the_kernel_and_missing_labels_as_they_are",
+        "what_cannot_be_learnt_has_a_default_too",
+        "rows_are_divided_by_their_norms_where_length_is_noise",
+    )
+)
 
 TARGETS = {
     "leml_solver/_exact/certificate.py": Target(14, _tests("certificate")),
@@ -64,6 +111,20 @@ TARGETS = {
         ),
     ),
     "leml_solver/_linalg/threads.py": Target(4, _tests("sparse_kernels", "updates")),
+    "leml_solver/_blocked/block.py": Target(10, BLOCKED),
+    "leml_solver/_blocked/certificate.py": Target(8, BLOCKED),
+    "leml_solver/_blocked/fit.py": Target(4, BLOCKED),
+    "leml_solver/_blocked/general.py": Target(8, BLOCKED),
+    "leml_solver/_blocked/passes.py": Target(6, BLOCKED),
+    "leml_solver/_blocked/problem.py": Target(4, BLOCKED),
+    "leml_solver/_blocked/squared.py": Target(8, BLOCKED),
+    "leml_solver/_estimation/blocks.py": Target(8, (*_tests("metrics"), *ESTIMATED)),
+    "leml_solver/_estimation/defaults.py": Target(10, (*_DEFAULTS, *ESTIMATED)),
+    "leml_solver/_estimation/scored.py": Target(8, (*_tests("random_states"), *ESTIMATED)),
+    "leml_solver/_estimation/targets.py": Target(
+        8, (*_tests("array_gate", "random_states"), *ESTIMATED)
+    ),
+    "leml_solver/_estimation/weights.py": Target(10, (*_tests("array_gate"), *ESTIMATED)),
 }
 
 # Mutants that once survived and certified falsely: run whatever the seed draws.
