@@ -1,7 +1,5 @@
 """Checks of arguments that all packages share: each returns the value or says what to do."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Collection

@@ -4,8 +4,6 @@ A call that works costs nothing more. When one fails deep inside, its arguments 
 their annotations, and the first that differs is named.
 """
 
-from __future__ import annotations
-
 import collections.abc
 import dataclasses
 import functools
@@ -125,7 +123,7 @@ def _is_no_array(value: Any, parameter: inspect.Parameter, _: Callable[..., Any]
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type; where that cannot be told, it is."""
+    """Whether a value is of a type; yes where that cannot be decided."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint is None or hint is type(None):
         return value is None

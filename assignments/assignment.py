@@ -1,7 +1,5 @@
 """An assignment: the cells of a source in their blocks, and what the grader needs of them."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 from dataclasses import dataclass, field, replace

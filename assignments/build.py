@@ -6,8 +6,6 @@ for Gradescope and otter, and ``instructor.zip``, from which the course can be g
 without the project.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import shutil

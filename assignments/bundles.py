@@ -1,7 +1,5 @@
 """What a bundle brings so that it works on a machine that has nothing: a wheel, pins, set-up."""
 
-from __future__ import annotations
-
 import fnmatch
 import shutil
 import subprocess

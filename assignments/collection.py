@@ -1,7 +1,5 @@
 """Which files were handed in, and to which assignment each belongs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,8 +31,8 @@ def collect(
     """Return what lies in folders and files, sorted by name; nothing in them is left out.
 
     All files belong to the assignment `chosen`, if one is; else to the one that they say, or that
-    `guess` tells. What lies `apart`, the grader's own files and folders, is no submission. `names`
-    are those under which files were graded before: one of them alone keeps its name.
+    `guess` finds. What lies `apart`, the grader's own files and folders, does not count. `names` are
+    those under which files were graded before: one of them alone keeps its name.
     """
     missing = [place for place in places if not place.exists()]
     if missing:

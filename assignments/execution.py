@@ -1,7 +1,5 @@
 """Run a notebook from top to bottom and keep what it shows: in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -12,7 +10,7 @@ from pathlib import Path
 
 from assignments.notebooks import Notebook
 
-_SECONDS_A_CELL = 120
+_SECONDS_PER_CELL = 120
 _ROOT = Path(__file__).resolve().parents[1]
 # Figures go into the notebook, also where MPLBACKEND asks for another backend, as servers do.
 _SHOWN = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
@@ -54,7 +52,7 @@ def _execute_file(path: Path) -> None:
     client = nbclient.NotebookClient(
         notebook,
         km=manager,
-        timeout=_SECONDS_A_CELL,
+        timeout=_SECONDS_PER_CELL,
         record_timing=False,
         coalesce_streams=True,  # else the pieces of an output depend on the machine's load
         resources={"metadata": {"path": str(path.parent)}},

@@ -1,7 +1,5 @@
 """What one submission is told: a JSON file that the grader reads again, a page for the student."""
 
-from __future__ import annotations
-
 import hashlib
 import html
 import json

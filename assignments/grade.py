@@ -49,7 +49,7 @@ class Task:
 
     @property
     def own(self) -> tuple[Path, ...]:
-        """What is no submission, should it lie among them."""
+        """What is not a submission, should it lie among them."""
         before = self.marks.with_name(self.marks.stem + "-before")
         return self.marks, self.feedback, before, self.lock
 

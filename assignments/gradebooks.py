@@ -5,8 +5,6 @@ Moodle ``First Last_12345_assignsubmission_file/...``. A student is found by num
 address or name, whichever stands in the name of the submission.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

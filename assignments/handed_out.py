@@ -4,8 +4,6 @@ Tools lose the metadata of notebooks. Which assignment a notebook answers, and w
 that people mark stand in it, then follows from the cells that were handed out.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json
@@ -16,7 +14,7 @@ from assignments.assignment import Assignment, read_assignment
 from assignments.notebooks import ANSWER_HERE, QUESTION, student_notebook
 from assignments.source import find_sources
 
-_LEAST = 3  # cells in common that tell an assignment
+_LEAST = 3  # cells in common that identify an assignment
 
 
 def _cells(path: Path) -> list[dict[str, Any]]:

@@ -57,13 +57,13 @@ class Ledger:
             return cls(manual)
         columns, rows = read_csv(path)
         if "submission" not in columns:
-            raise ValueError(f"{path} is no table of marks: it has no column 'submission'.")
+            raise ValueError(f"{path} is not a table of marks: it has no column 'submission'.")
         keyed = {(row["submission"], row.get("assignment", "")): row for row in rows}
         if len(keyed) < len(rows):
             raise ValueError(f"{path} has two rows for one submission; remove one.")
         ledger = cls(manual, columns, keyed)
         for key in keyed:
-            ledger.total(key)  # raises where a mark is no number
+            ledger.total(key)  # raises where a mark is not a number
         return ledger
 
     def enter(self, mark: Mark) -> None:

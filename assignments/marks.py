@@ -6,8 +6,6 @@ canvas and moodle fill the gradebook that these have exported. The table as it w
 NAME-before/ each time.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Notebooks of an assignment: the student's, the solution, and the one that otter reads."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import json

@@ -1,7 +1,5 @@
 """otter's files: its student notebook and the zip for its own grader or Gradescope."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Read an assignment: a Markdown file, whose fences say what each block of code is for."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

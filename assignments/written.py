@@ -1,7 +1,5 @@
 """The written part of an assignment: questions for people to mark, read from a TOML file."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The shell that every command shares: its help page, numbers in options, and how it ends."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import math
@@ -118,7 +116,7 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
 def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a table in aligned columns, numbers to the right, no wider than the terminal.
 
-    If it is too wide, columns that are the same in all rows are told in a line below, then the
+    If it is too wide, columns that are the same in all rows are given in a line below, then the
     widest columns of words are cut, and the gaps between columns last. What is not shown on a
     terminal is as wide as it needs.
     """

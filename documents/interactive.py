@@ -1,7 +1,5 @@
 """Pages that one file holds whole: data, script and style, and not a request to anybody."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """The one way to a PDF: Markdown becomes an HTML page, and Chromium without a window prints it."""
 
-from __future__ import annotations
-
 import base64
 import os
 import re

@@ -9,8 +9,6 @@ Examples
 2.0
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

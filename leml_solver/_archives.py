@@ -1,7 +1,5 @@
 """Arrays in a zip file (npz), read so that a hostile file can neither run code nor fill memory."""
 
-from __future__ import annotations
-
 import io
 import math
 import os

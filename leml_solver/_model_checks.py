@@ -1,7 +1,5 @@
 """Whether the parts of a model file make a model that predicts: types, shapes and ranges."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Progress bars, for those who asked for them."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import nullcontext
 from typing import Any

@@ -5,8 +5,6 @@ Importing this module loads scikit-learn.
 Paper: Section 5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from itertools import product

@@ -234,7 +234,7 @@ class ClusterPasses:
         except (TimeoutError, OSError, RuntimeError, CancelledError) as error:
             raise ClusterError(
                 f"the scheduler is gone or has no workers ({error or 'timeout'}); start them and "
-                "run the same command again: with a checkpoint it goes on where it was."
+                "run the same command again: with a checkpoint it continues where it stopped."
             ) from error
         _check_versions(versions)
         sizes = np.cumsum([0, *self.source.sizes()])
@@ -289,7 +289,7 @@ class ClusterPasses:
 
 
 def _check_versions(versions: dict[str, str | Exception]) -> None:
-    """Refuse workers that run other code than this process; one that has just died is no matter."""
+    """Refuse workers that run other code than this process, but not one that has just died."""
     own = code_version()
     for worker, theirs in versions.items():
         if theirs != own and not isinstance(theirs, OSError):

@@ -5,8 +5,6 @@
 Paper: Section 3.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable

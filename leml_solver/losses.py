@@ -6,8 +6,6 @@ ask the loss and never test its class.
 Paper: Table 1.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib import import_module

@@ -3,8 +3,6 @@
 Paper: Section 5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ format's version, the estimator's parameters and the SHA-256 of all arrays and o
 adds the parameters and the fitted arrays of its scikit-learn transformers, which must be known.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What a solver returns: a point, what is proved about it, and what to do next."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

@@ -9,8 +9,6 @@ tables and the command), `plots`, `diagnose` (the theory on a data set); `extens
 Each name in `__all__` is imported when it is first used.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -6,8 +6,6 @@ stands for one thing: a name that is already taken, by the package or by you, is
 is registered for the same object again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import MutableMapping
 from typing import TypeVar

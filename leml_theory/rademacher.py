@@ -90,14 +90,9 @@ def spectral_norms(V: Array) -> Array:
     if size < _SUBSET_SIZE:
         tops = np.linalg.eigvalsh(grams)[:, -1]
     else:
-        tops = np.array([_top_eigenvalue(gram, size) for gram in grams])
+        last = {"eigvals_only": True, "subset_by_index": [size - 1, size - 1]}
+        tops = np.array([scipy.linalg.eigh(gram, **last)[0] for gram in grams])
     return np.asarray(np.sqrt(np.maximum(tops, 0.0)))
-
-
-def _top_eigenvalue(gram: Array, size: int) -> float:
-    """Return the largest eigenvalue of a symmetric matrix."""
-    only = [size - 1, size - 1]
-    return float(scipy.linalg.eigh(gram, eigvals_only=True, subset_by_index=only)[0])
 
 
 def rademacher_averages(

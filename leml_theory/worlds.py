@@ -3,8 +3,6 @@
 `leml_theory.extensions` adds names of your own to `LAWS` and `LABELS`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The command `python -m paper_checks`: the paper's statements, checked one by one."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -27,7 +25,7 @@ is the verdict on record.
 commands:
   run     run the checks, one line each (the default)
   list    list the statements with their verdicts
-  show    run one check and tell all about it: show A12
+  show    run one check and print everything about it: show A12
   errata  write everything that is not plainly right, what matters most first: a page of summary,
           then each entry with its place, an example and the correct form; Markdown or PDF
   reproduce  train on data and set the tables of Section 5 beside the paper's: reproduce --help
@@ -216,7 +214,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    """Run some checks and tell all about them."""
+    """Run some checks and print everything about them."""
     statements = select(options.only) if options.only else [_statement(i) for i in options.ids]
     results = _results(options, statements)
     if options.json:

@@ -5,8 +5,6 @@ from paper_checks.cplst import cplst_report
 print(cplst_report(X, Y, rank=10))
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any
 

@@ -4,10 +4,8 @@
 once from the paper's text and verified by a second reading; each number keeps the decimals it was
 printed with. `QUOTED` has the numbers, letters and formulas of the text that checks compare with,
 each with a checksum of its sentence, by which a test finds the sentence and what is in it. A
-mistake of that text could not be told from one of the printed page.
+mistake in that text could not be told from one on the printed page.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Nothing here depends on the operating system: it works on Windows as well.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

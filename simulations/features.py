@@ -4,8 +4,6 @@ A law of your own derives from `FeatureLaw` and states what it knows about itsel
 and Rademacher averages ask the law and never test its class.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A model of your own derives from `LabelModel` and states what it knows about its
 risks ask the model and never test its class.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which labels of which points are seen."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """Grade one notebook without pytest: ``python -m grading SPECIFICATION NOTEBOOK``."""
 
-from __future__ import annotations
-
 import argparse
 import resource
 import sys
@@ -22,7 +20,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("specification", type=Path)
     parser.add_argument("notebook", type=Path)
     parser.add_argument("--feedback", type=Path, help="a JSON file with everything")
-    parser.add_argument("--limit", type=float, default=Limits.seconds, help="seconds a call")
+    parser.add_argument(
+        "--limit", type=float, default=Limits.seconds, help="seconds per cell or call"
+    )
     parser.add_argument("--weak-fence", action="store_true", help="grade though it is down")
     options = parser.parse_args(arguments)
     _limit_itself()

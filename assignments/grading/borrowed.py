@@ -4,8 +4,6 @@ Tests compute what they expect with documented functions of the packages, which 
 An answer that calls the same function is right; whether it was asked for, a person must say.
 """
 
-from __future__ import annotations
-
 import ast
 
 from .fences import PACKAGES

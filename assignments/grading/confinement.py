@@ -4,8 +4,6 @@ The hook sees what goes through the interpreter and can say what was tried. The 
 (`kernel`), where there are some, also hold for what goes around the interpreter.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import os

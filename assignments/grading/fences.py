@@ -1,7 +1,5 @@
 """Where the fence around a student's process runs: found by the grader, on its own machine."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os

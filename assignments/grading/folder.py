@@ -1,7 +1,5 @@
 """The folder of a student's process: watched while it grows, removed whatever is in it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

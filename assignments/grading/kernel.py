@@ -4,8 +4,6 @@ Both bind the process that asks for them, for good, and need no privilege. Where
 machine does not offer one, it is left out and the names of those that hold say so.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """What a student's process prints: the beginning is kept, the rest counted."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -3,8 +3,6 @@
 The built autograder's conftest.py and test file take everything from here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

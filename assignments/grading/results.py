@@ -1,7 +1,5 @@
 """Marks and feedback of one submission, and the file that Gradescope reads."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from pathlib import Path

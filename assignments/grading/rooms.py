@@ -4,8 +4,6 @@ In it there is nothing but what the fence lets be read and the process's own fol
 processes, no network, no names of other students. The limits of `kernel` hold inside it as well.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import shutil

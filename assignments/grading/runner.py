@@ -1,7 +1,5 @@
 """Grade one submission: the tests run here, the answers run in the student's process."""
 
-from __future__ import annotations
-
 import ast
 from contextlib import AbstractContextManager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Read the code cells of a notebook that was handed in; notebooks are JSON."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -4,8 +4,6 @@ A frame is a JSON text followed by arrays in numpy's own format (pickle refused)
 frames that a student's process wrote, so nothing in one can make it run code.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -6,8 +6,6 @@ the two pulls along Z are equal when :math:`\mu |Z|_{tr} = \alpha |Z|_F^2`. Rows
 their norms if that lowers the leave-one-out error of ridge regression.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter

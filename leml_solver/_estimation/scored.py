@@ -4,8 +4,6 @@
 before it, what turns scores into classes and labels.
 """
 
-from __future__ import annotations
-
 import numbers
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """What a user passes as y, as the solver takes it, with what gives answers the same form."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ there is an estimate of the loss on all positives that is unbiased and convex: u
 :math:`\tfrac12 (z - 1/p)^2` at a recorded positive and :math:`\tfrac12 z^2` elsewhere.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -6,8 +6,6 @@ are known, and have a margin below one. A Newton step then goes to the minimiser
 equations as there are rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

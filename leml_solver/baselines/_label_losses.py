@@ -3,8 +3,6 @@
 A sign of 0 is a missing label: such an entry adds nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial

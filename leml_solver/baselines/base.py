@@ -1,7 +1,5 @@
 """What all methods that LEML is compared with share: data in, scores out."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Binary relevance: one penalised linear model per label, each fitted on its own."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass

@@ -1,7 +1,5 @@
 """Multi-label prediction by compressed sensing (Hsu, Kakade, Langford and Zhang, 2009)."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import KW_ONLY, dataclass

@@ -1,7 +1,5 @@
 """The floor: scores that ignore the features."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 

@@ -3,8 +3,6 @@
 Principal (Tai and Lin, 2012) and conditional principal ones (Chen and Lin, 2012).
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 

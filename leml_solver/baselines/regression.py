@@ -11,8 +11,6 @@ their spread; other columns cannot have such means. Dense X, and sparse X small 
 are decomposed directly.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The header of an ARFF file: attributes, their kinds, and the columns they become."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

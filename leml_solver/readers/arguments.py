@@ -1,7 +1,5 @@
 """Options of commands that read a file of data: its format, its labels, and which rows to use."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 

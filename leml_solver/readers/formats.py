@@ -1,7 +1,5 @@
 """Which format a file has, and the options of reading it."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 

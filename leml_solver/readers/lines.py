@@ -1,7 +1,5 @@
 """Lines of text files, plain or gzipped, with what is wrong in them."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import os

@@ -1,7 +1,5 @@
 """Which attributes of an ARFF file are labels: Mulan's XML files, counts, MEKA's relation names."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Data sets in npz files: X and Y in CSR parts (``X_data``, ``X_indices``, ...) or dense."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

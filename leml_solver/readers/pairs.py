@@ -4,8 +4,6 @@ They are the rows of two formats: svmlight with several labels (features counted
 and that of the Extreme Classification Repository (counted from 0, after a line ``n d L``).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

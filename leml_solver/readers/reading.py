@@ -1,7 +1,5 @@
 """Reading a file of any format, as a whole or in blocks of rows."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

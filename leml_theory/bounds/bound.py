@@ -1,7 +1,5 @@
 """A bound as tables, pictures and the command line use it: name, label, formula and look."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, ParamSpec

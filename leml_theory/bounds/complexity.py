@@ -9,8 +9,6 @@ Where a point shows a random number k of labels, s on average, V is the same sum
 (k/s) x, whose moments the setting holds; bounds that go through label counts use the law of k.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 
@@ -98,7 +96,8 @@ def theorem_3(setting: Setting) -> BoundValue:
     """
     second = setting.moments.second_moment
     value = setting.radius * math.sqrt(second / setting.n)
-    return BoundValue("theorem_3", value, _finite_second_moment(setting))
+    failures = unless(math.isfinite(second), "needs a finite E|x|^2", "it is infinite")
+    return BoundValue("theorem_3", value, failures)
 
 
 def theorem_3_as_printed(setting: Setting) -> BoundValue:
@@ -317,11 +316,6 @@ def _chevet_value(setting: Setting) -> float:
 def _trace_ball(setting: Setting) -> Failures:
     needs = "bounds a spectral norm, so it needs the trace ball"
     return unless(setting.ball == "trace", needs, f"the {setting.ball} ball")
-
-
-def _finite_second_moment(setting: Setting) -> Failures:
-    known = math.isfinite(setting.moments.second_moment)
-    return unless(known, "needs a finite E|x|^2", "it is infinite")
 
 
 def _normalised(setting: Setting) -> Failures:

@@ -1,7 +1,5 @@
 r"""A lower bound: the excess risk of the squared loss that no method can beat on a whole ball."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

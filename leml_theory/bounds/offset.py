@@ -14,8 +14,6 @@ Nothing is symmetrised or truncated, so the constant is one in the limit; the ex
 samples is taken by Monte Carlo.  Proofs: docs/theory_fast_rates.md.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -13,8 +13,6 @@ block: McDiarmid has max k/s before B, or sqrt(E k^2)/s given the numbers, the r
 the labels seen; for Bousquet the moments of the setting hold what changes.
 """
 
-from __future__ import annotations
-
 import math
 
 from leml_theory.bounds.bound import Bound

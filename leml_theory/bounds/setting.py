@@ -79,8 +79,8 @@ class Setting:
     probability_range : tuple of float
         Smallest and largest of the label probabilities, (p, P).
     moments : Moments
-        Moments of x, or of (k/s) x where a point shows a random number k of labels, for so it
-        counts in the risk: see `feature_moments`.  The second moment may be infinite.
+        Moments of x, or of (k/s) x where a point shows a random number k of labels, which is how
+        it counts in the risk: see `feature_moments`.  The second moment may be infinite.
     law : {"gaussian", "rademacher", "other"}
         Kind of that law: centred Gaussian, independent signs over sqrt(d), or anything else.
     radius : float

@@ -1,7 +1,5 @@
 """What a check found about one claim, and the verdict on all of them."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Whether a label model is what it claims to be: its moments and probabilities, by samples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

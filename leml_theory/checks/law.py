@@ -1,7 +1,5 @@
 """Whether a feature law is what it claims to be: moments, support, kind and sums, by samples."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

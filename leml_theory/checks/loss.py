@@ -1,7 +1,5 @@
 """Whether a loss is what it claims to be: derivatives, conjugate, constants, cvxpy expression."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

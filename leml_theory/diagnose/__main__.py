@@ -109,7 +109,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _progress() -> Callable[[str], object]:
-    """Return what tells on standard error the seconds since the start and what begins."""
+    """Return a function that prints a stage, with the seconds so far, to standard error."""
     start = time.monotonic()
     return lambda stage: print(f"{time.monotonic() - start:6.1f} s  {stage}", file=sys.stderr)
 

@@ -1,7 +1,5 @@
 """What the theory promises for the features of a data set, and the averages it is about."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 
@@ -15,8 +13,7 @@ from leml_theory.diagnose.points import Points
 from leml_theory.rademacher import Estimate, check_draws
 from simulations.features import Moments
 
-# A mean as far from 0 as this has a chance of 1e-6 under a centred law.
-_LEVEL = math.log(1e6)
+_LEVEL = math.log(1e6)  # below
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +161,9 @@ def _moments(points: Points, mean_share: float, rng: np.random.Generator) -> Mom
     second = points.second_moment()
     top = _top_eigenvalue(points, second, rng)
     radius = max(points.radius(), math.sqrt(second))
-    centred = mean_share * points.shape[0] <= _largest_mean(top / second)
+    # What n |mean|^2 / Sigma reaches for a centred law with a chance of 1e-6 (Laurent-Massart).
+    spread = _LEVEL * top / second
+    centred = mean_share * points.shape[0] <= 1 + 2 * math.sqrt(spread) + 2 * spread
     return Moments(second, top, radius**2, radius, centred)
 
 
@@ -202,11 +201,6 @@ def _setting(
         moments=moments,
         label_numbers=numbers,
     )
-
-
-def _largest_mean(top_share: float) -> float:
-    """Bound n |mean|^2 / Sigma for a centred law with probability 1 - 1e-6 (Laurent-Massart)."""
-    return 1 + 2 * math.sqrt(_LEVEL * top_share) + 2 * _LEVEL * top_share
 
 
 def _ratio(numerator: Array, denominator: Array) -> Estimate:

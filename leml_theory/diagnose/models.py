@@ -1,7 +1,5 @@
 """The two learners that theory compares, at one penalty each, and their losses row by row."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol

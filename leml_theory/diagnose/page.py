@@ -1,7 +1,5 @@
 """A diagnosis as a page of text: in short, the findings, then the details with their tables."""
 
-from __future__ import annotations
-
 import itertools
 import textwrap
 from collections.abc import Callable, Sequence

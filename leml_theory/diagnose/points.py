@@ -103,14 +103,14 @@ class Points:
                 second -= np.outer(self.shift, self.shift)
             only = [d - 1, d - 1]
             return float(scipy.linalg.eigh(second, eigvals_only=True, subset_by_index=only)[0])
-        operator = LinearOperator((d, d), matvec=self._second_moment_times, dtype=np.float64)
+
+        def second_moment_times(v: Array) -> Array:
+            image = np.asarray(self.X.T @ (self.X @ v.ravel())) / n
+            return image if self.shift is None else image - self.shift * (self.shift @ v.ravel())
+
+        operator = LinearOperator((d, d), matvec=second_moment_times, dtype=np.float64)
         start = rng.standard_normal(d)
         return float(eigsh(operator, k=1, which="LA", v0=start, return_eigenvectors=False)[0])
-
-    def _second_moment_times(self, v: Array) -> Array:
-        """Return (mean of x x^T) v."""
-        image = np.asarray(self.X.T @ (self.X @ v.ravel())) / self.shape[0]
-        return image if self.shift is None else image - self.shift * (self.shift @ v.ravel())
 
     def signed_norms(self, S: Any, rng: np.random.Generator) -> tuple[float, float]:
         """Return spectral and Frobenius norm of V^T = S x for a sparse sign matrix S (L, n)."""

@@ -1,7 +1,5 @@
 """What theory says about a real data set, and what is measured on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

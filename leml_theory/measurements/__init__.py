@@ -5,8 +5,6 @@ Reading order: `records` (the row), `averages`, `planted` (worlds with closed fo
 bounds), `precision` (as many draws as it takes).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

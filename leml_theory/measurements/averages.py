@@ -1,7 +1,5 @@
 """Rademacher averages, and the same sums when several labels per point are seen."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

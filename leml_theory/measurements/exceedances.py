@@ -1,7 +1,5 @@
 """How often a bound that holds with probability 1 - delta is exceeded."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Rank-k LEML beside the exact minimisers: its penalty tuned until its size meets the radius."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Exact constrained minimisers on sampled data: excess risk, generalisation gap, certificate."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import partial
@@ -39,7 +37,9 @@ def erm(parameters: Parameters, rng: np.random.Generator) -> list[Record]:
     minimisers, from which its certificate comes, are not reported.
     """
     trials = [_trial(parameters, rng) for _ in range(int(parameters["draws"]))]
-    label_bound = _largest_label(parameters)
+    sizes = int(parameters["d"]), int(parameters["L"])
+    labels = label_model(parameters["labels"], *sizes, np.random.default_rng(0))
+    label_bound = 1.0 if labels.binary else math.inf  # on |y|
     predicted = _predictions(parameters, rng.spawn(1)[0])
     rows = []
     balls = [name for name in (*BALLS, "leml") if name in trials[0]]
@@ -74,13 +74,6 @@ class _Fits:
     gaps: Array
     certificates: Array
     radii: Array
-
-
-def _largest_label(parameters: Parameters) -> float:
-    """Return the largest |y| of the label model, infinite when it is not known."""
-    sizes = int(parameters["d"]), int(parameters["L"])
-    labels = label_model(parameters["labels"], *sizes, np.random.default_rng(0))
-    return 1.0 if labels.binary else math.inf
 
 
 def _exceedances(ball: str, parameters: Parameters, found: _Fits, label_bound: float) -> Record:

@@ -1,7 +1,5 @@
 """Excess risk with the linear and the clipped linear loss, in worlds where it has a closed form."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ the precision where the first looks suffice.  Tests of bounds and predictions ar
 divided among the looks, which makes them valid whatever the rule of stopping is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The row that a measurement returns: what was measured, where, and how well."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -16,8 +16,6 @@ the tables of `leml_theory.sweep`; nothing there but the command knows pictures.
 The pictures load seaborn, so they are imported when first asked for; `describe_axes` does not.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """Captions: one sentence for every kind of mark that a picture has, and none for any other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from matplotlib.axes import Axes

@@ -1,7 +1,5 @@
 """The pictures: which panels each experiment has; what they find is derived in `titles`."""
 
-from __future__ import annotations
-
 from leml_theory.plots.compose import Picture
 from leml_theory.plots.panel import Guide, Panel, diagonal, regimes, slope_guide
 from leml_theory.plots.style import MINUS

@@ -1,7 +1,5 @@
 """Panels without a curve: a few worlds beside each other, and the rare outlier."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -98,7 +96,7 @@ def _draw_own(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def _draw_refused(ax: Axes, rows: pd.DataFrame, names: list[str]) -> None:
-    """Draw the bound that each control refuses as a grey cross, and tell why under the panel."""
+    """Draw the bound that each control refuses as a grey cross, and say why under the panel."""
     for series in names:
         if series not in REFUSALS:
             continue

@@ -82,7 +82,7 @@ class Picture:
     panels : tuple of Panel
         In reading order.
     told : dict of (str, str) to str
-        Experiments and series whose slopes the title tells, and the words before them.
+        Experiments and series whose slopes the title gives, and the words before them.
     remark : str
         Added to the caption at the bottom.
     columns : int

@@ -1,7 +1,5 @@
 """The layers of a panel of curves: measured points, predictions, bounds, guides, lower strips."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

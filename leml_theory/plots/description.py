@@ -95,6 +95,7 @@ def describe_axes(axes: Axes | AxesDescription) -> AxesDescription:
 
     if not isinstance(axes, Axes):
         raise TypeError(f"an Axes is needed (what plt.subplots returns), got {_kind(axes)}.")
+    legend = axes.get_legend()
     return AxesDescription(
         title=axes.get_title(),
         x_label=axes.get_xlabel(),
@@ -105,7 +106,7 @@ def describe_axes(axes: Axes | AxesDescription) -> AxesDescription:
         y_limits=axes.get_ylim(),
         lines=_lines(axes),
         points=_points(axes),
-        legend=_legend(axes),
+        legend=tuple(text.get_text() for text in legend.get_texts()) if legend else (),
     )
 
 
@@ -148,8 +149,3 @@ def _points(axes: Axes) -> tuple[LineDescription, ...]:
         LineDescription(_label(cloud.get_label()), _numbers(xy[:, 0]), _numbers(xy[:, 1]))
         for cloud, xy in offsets
     )
-
-
-def _legend(axes: Axes) -> tuple[str, ...]:
-    legend = axes.get_legend()
-    return () if legend is None else tuple(text.get_text() for text in legend.get_texts())

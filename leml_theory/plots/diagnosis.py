@@ -1,7 +1,5 @@
 """A picture of a diagnosis: the advantage of the trace norm, promised and found."""
 
-from __future__ import annotations
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 

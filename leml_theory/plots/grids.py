@@ -55,9 +55,9 @@ def plot_grid(
         'excess risk', 'rademacher average', ...; by default the first of these that is there.
     x, hue, panel : str
         The axes of the grid (n, d, L, s, radius, rank, skew, law, world, loss, or ball, which is
-        the method) that stand across, in colours and in panels.  Axes that are left get panels too,
-        so that nothing is averaged unseen.  All panels have the same scales; curves join numbers
-        only, never categories.
+        the method) for the horizontal axis, the colours and the panels.  Axes left over get panels
+        too, so that nothing is averaged unseen.  All panels have the same scales; curves join
+        numbers only, never categories.
     y : str
         A second axis: the picture is a heat map.
     style : {'page', 'column', 'slide'}
@@ -84,7 +84,7 @@ def plot_grid(
 def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with worlds under the names that options have, radii for the pooled fit too.
 
-    Where every world has a loss of its own, its name tells the loss, which then is no axis.
+    Where every world has a loss of its own, its name gives the loss, which is then not an axis.
     """
     worlds = rows["labels"].replace("worst planted", "planted")
     if varies(rows, "loss") and rows.groupby("labels")["loss"].nunique().max() < 2:
@@ -170,7 +170,7 @@ class _View:
         kind = "heat" if self.y else plain if self.hue == "ball" else "hues"
         marks = regimes if quantity == "excess risk" and self.x == "n" else lambda _: {}
         return Panel(
-            GRID, (facet,), self.x, facet or _capital(quantity), quantity, marks=marks,
+            GRID, (facet,), self.x, facet or quantity.capitalize(), quantity, marks=marks,
             kind=kind, hue=self.y or self.hue, noted=(), fitted=self.numeric, new_row=new_row,
         )  # fmt: skip
 
@@ -202,7 +202,7 @@ class _View:
             if rows[name].iloc[0] != "several"
         ]
         where = f" ({', '.join(words)})" if words else ""
-        return f"{_capital(quantity)} {across}{by}{where}\n{self._finding(rows)}".rstrip()
+        return f"{quantity.capitalize()} {across}{by}{where}\n{self._finding(rows)}".rstrip()
 
     def _finding(self, rows: pd.DataFrame) -> str:
         """Return in one sentence what the measured values come to, ball by ball."""
@@ -248,7 +248,7 @@ def _ends(rows: pd.DataFrame, column: str) -> str:
 
 
 def _merit(rows: pd.DataFrame, column: str) -> tuple[bool, int, bool]:
-    """Return how well an axis stands across: three numbers make a curve, else the longest."""
+    """Return how well an axis serves as x: three numbers make a curve, else the longest."""
     numeric, size = pd.api.types.is_numeric_dtype(rows[column]), rows[column].nunique()
     return numeric and size > 2, size, numeric
 
@@ -259,8 +259,3 @@ def _facet(column: str, value: object) -> str:
         look = LOOKS.get(str(value))
         return f"{look.name} {look.noun}" if look else str(value)
     return LAW_NAMES.get(str(value), named(column, value))
-
-
-def _capital(text: str) -> str:
-    """Return a quantity as a sentence begins with it."""
-    return text[:1].upper() + text[1:]

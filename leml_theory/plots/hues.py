@@ -1,7 +1,5 @@
 """Panels of a grid whose colours tell an axis apart, and heat maps over two axes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

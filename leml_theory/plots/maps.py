@@ -1,7 +1,5 @@
 """Maps of where the trace ball helps: shades and contours predicted, points measured."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

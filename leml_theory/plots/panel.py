@@ -109,7 +109,7 @@ class Panel:
         Bounds drawn as lines; by default Theorem 3 and the best of the trace ball's others.  Bounds
         of the user's own are drawn in any case.
     noted : tuple of str
-        Bounds that would squeeze the data, told in a line under the panel.
+        Bounds that would squeeze the data, mentioned in a line under the panel.
     guides, marks : tuple of Guide, callable
         Labelled guide lines, and vertical lines by name.
     strip : str
@@ -117,14 +117,14 @@ class Panel:
     times_root_n : bool
         Whether everything is multiplied by sqrt(n), for axes along which n changes too.
     fitted, fit_from : bool, float
-        Whether the legend tells the fitted slope, and from which value of the axis on.
+        Whether the legend gives the fitted slope, and the value of the axis it is fitted from.
     kind : str
         'curves' along the axis, 'categories' beside each other, the 'outlier' of X11, or a 'map'
         in n and the axis, with the measured places of `also` on it.
     against, also : str
         For a map: which method the trace ball is compared with, and the second experiment.
     hue : str
-        Column that colours tell apart; the second axis of a 'heat' map.
+        Column shown in colours; the second axis of a 'heat' map.
     new_row : bool
         Whether the panel begins a row of the picture even if the last one is not full.
     """

@@ -1,7 +1,5 @@
 """The pictures, each drawn from the results frame by one call."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd
@@ -177,12 +175,9 @@ def draw(
 
 
 def _picture(frame: pd.DataFrame, experiment: str) -> Picture:
-    """Return the picture of an experiment, made up for one of the user's own."""
-    return PICTURES.get(experiment) or _default(frame, experiment)
-
-
-def _default(frame: pd.DataFrame, experiment: str) -> Picture:
-    """Return a picture with a panel for every series and quantity of an experiment."""
+    """Return the picture of an experiment: one of ours, or a panel per series and quantity."""
+    if experiment in PICTURES:
+        return PICTURES[experiment]
     rows = frame[frame["experiment"] == experiment]
     panels = []
     for quantity in dict.fromkeys((*_QUANTITIES, *rows["quantity"])):

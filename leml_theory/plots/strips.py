@@ -1,7 +1,5 @@
 """Lower strips of panels: measured over bound, and local slopes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

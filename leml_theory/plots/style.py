@@ -1,7 +1,5 @@
 """How pictures look: a marker and a line style for every ball and prediction; saving them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Typesetting formulas is most of the time of drawing a small picture, and 0.002 is easier to read.
 """
 
-from __future__ import annotations
-
 import math
 
 from matplotlib.axes import Axes

@@ -1,10 +1,8 @@
 """Titles of pictures: a topic, and what the judged slopes and checks of this run say.
 
 No title is written by hand.  A slope 'is' what it should be in the limit only where it agrees with
-what its rule asks and is within three standard errors of the limit too; else its number is told.
+what its rule asks and is within three standard errors of the limit too; else its number is given.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -50,7 +48,7 @@ def derived_title(
     slopes, checks : iterable of SlopeRow, of CheckRow
         As judged on the frame that is drawn.
     told : mapping of (str, str) to str
-        Experiments and series whose slopes are told, and the words before them.  Where there are
+        Experiments and series whose slopes are given, and the words before them.  Where there are
         none, the verdicts are counted.
     """
     rows, checked = list(slopes), list(checks)
@@ -73,9 +71,9 @@ def judged(frame: pd.DataFrame, ids: Iterable[str]) -> tuple[list[SlopeRow], lis
 
 
 def _phrases(rows: list[SlopeRow], told: Mapping[tuple[str, str], str]) -> list[str]:
-    """Return what is said of every told series, balls of which the same is said together.
+    """Return what is said of every such series, balls of which the same is said together.
 
-    Of a slope that is held against two rules the first is told.
+    Of a slope that is held against two rules the first is given.
     """
     first: dict[tuple[str, str, str], SlopeRow] = {}
     for row in rows:

@@ -1,7 +1,5 @@
 """Where a bound is valid, and why not elsewhere, as the results frame says it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray

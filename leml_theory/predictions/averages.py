@@ -9,8 +9,6 @@ simulation, and a *limit* where it is the value that larger sizes tend to: `spec
 and `frobenius_norm_is_sharp` tell the two apart.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Population risks that can be evaluated exactly, each with its minimum over a ball."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -359,12 +357,9 @@ def _frank_wolfe_bracket(risk: SmoothRisk, ball: Ball, tol: float) -> Bracket:
         Z = ball.project(ahead - step * risk.gradient(ahead))
         if float(np.sum((ahead - Z) * (Z - previous))) > 0:
             momentum = 1.0
-        gap = _frank_wolfe_gap(risk.gradient(Z), Z, ball)
+        gradient = risk.gradient(Z)
+        slack = float(np.sum(gradient * Z)) + ball.radius * ball.dual_norm(gradient)
+        gap = max(0.0, slack)  # of <gradient, Z - Z'> over Z' in the ball
         if gap <= target:
             break
     return Bracket(risk.value(Z) - gap, risk.value(Z), "quadrature, Frank-Wolfe gap", Z)
-
-
-def _frank_wolfe_gap(gradient: Array, Z: Array, ball: Ball) -> float:
-    """Return max over the ball of <gradient, Z - Z'>, not negative."""
-    return max(0.0, float(np.sum(gradient * Z)) + ball.radius * ball.dual_norm(gradient))

@@ -5,8 +5,6 @@ For label l with probability p_l the squared and the linear risk depend on the l
 only; the logistic risk under Gaussian features is a one-dimensional integral (Stein's identity).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ the normalised empirical risk.  It is the scenario, never the class of its parts
 moments, supports and probabilities; what it does not know is sampled.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

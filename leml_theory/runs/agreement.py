@@ -6,8 +6,6 @@ differ by at most 0.006 of their standard errors, standard errors by 0.0015 of t
 is solved to a certificate, without random draws, by 1e-7 of itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

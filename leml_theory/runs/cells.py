@@ -1,7 +1,5 @@
 """Cells: the frozen parameters of one measurement, their key and their random numbers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -122,7 +122,7 @@ def _main_hidden() -> Iterator[None]:
 
 
 def _close(client: Any) -> None:
-    """Leave the cluster; one that is gone already is no error."""
+    """Leave the cluster; it does not matter if it is gone already."""
     with contextlib.suppress(Exception):
         client.close(timeout=5)
 

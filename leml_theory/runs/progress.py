@@ -1,7 +1,5 @@
 """How far a run is: a bar on a terminal, a few lines in a log."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import sys

@@ -81,14 +81,14 @@ def execute(
     cells : iterable of Cell
         The grid that the store was made for. A cell named twice is measured once.
     store : Store
-        Takes the results every half second: a run killed at any moment goes on from it.
+        Takes the results every half second: a run killed at any moment continues from it.
     jobs : int
         Number of worker processes; 1 measures in this process.
     measure : callable
         Pure function from a cell to its records: mappings of texts to numbers (NaN and infinities
         too), texts, truth values or None.
     progress : bool
-        Show on standard error how far the run is, and the time left.
+        Show on standard error how far the run has got, and the time left.
     cluster : str or None
         Measure on a Dask cluster instead: the address of a scheduler, the name of a scheduler file
         (.json), or `local:N` for N worker processes of this machine.
@@ -225,7 +225,7 @@ class _Task:
 
 @dataclass(slots=True)
 class _Queue:
-    """Cells to measure: in batches; one by one if that killed a process; at last quite alone.
+    """Cells to measure: in batches; one by one if that killed a process; at last entirely alone.
 
     A process that dies takes with it batches that only waited for it, so that a cell is blamed only
     if no other one was there.
@@ -305,8 +305,8 @@ class _Work:
         source = source_of(self.measure)
         if said := source.differences(self.client):
             raise ClusterError(
-                f"The worker on {source.host} has not the code of this client: {'; '.join(said)}. "
-                "Install the same version, with the same files, everywhere."
+                f"The worker on {source.host} does not have the code of this client: "
+                f"{'; '.join(said)}. Install the same version, with the same files, everywhere."
             )
         with _ONE_BATCH, limit_threads(1), _memory_limited(alone):
             return self._batch(cells, source)

@@ -1,7 +1,5 @@
 """The command `python -m leml_theory.sweep`: risks against n and L beside the bounds."""
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Measurements that contradict a sharp prediction: one of the two is wrong, so the run fails."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a grid will cost: seconds learnt from measured cells, and the memory of the largest cell."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -131,7 +129,10 @@ def predicted_effort(
     """
     groups: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault(_group(cell), []).append(cell)
+        # All but sizes and numbers of draws makes cells comparable.
+        words = {k: v for k, v in cell.parameters.items() if isinstance(v, str) and k != "skew"}
+        kind = cell.kind, *sorted(words.items()), "rank" in cell.parameters
+        groups.setdefault(kind, []).append(cell)
     rest, learnt_from = [], 0
     for group in groups.values():
         left = [cell for cell in group if cell.key not in known]
@@ -152,12 +153,6 @@ def is_large(cells: Iterable[Cell]) -> bool:
     """Return whether a cell is so large that its effort is predicted before it starts."""
     sizes = (cell.parameters for cell in cells if cell.kind in ("erm", "slots"))
     return any(p["n"] * p["d"] * p["L"] >= _LARGE for p in sizes)
-
-
-def _group(cell: Cell) -> tuple[Any, ...]:
-    """Return what makes cells comparable: all but sizes and numbers of draws."""
-    words = {k: v for k, v in cell.parameters.items() if isinstance(v, str) and k != "skew"}
-    return cell.kind, *sorted(words.items()), "rank" in cell.parameters
 
 
 def _pilot(

@@ -5,8 +5,6 @@ The column `prediction` says of `predicted` whether it is 'sharp', within 3 % at
 says why.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -56,7 +54,7 @@ _SCALES_WITH_RADIUS = (
 def columns() -> list[str]:
     """Return the columns of the frame; every bound has one for its value and one for its validity.
 
-    `refused` tells the failed assumptions in words, `failures` holds them as JSON
+    `refused` gives the failed assumptions in words, `failures` holds them as JSON
     (`failures_from_json` reads them back).
     """
     bounds = (column for name in shown_bounds() for column in (name, f"{name}_valid"))
@@ -190,8 +188,8 @@ def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
     """Return every valid bound that the measurements contradict, at a family-wise `level`.
 
     A bound on an expectation is violated where the mean minus z standard errors is above it, z
-    being Student's quantile for the number of comparisons in the frame; a 1 - delta bound where
-    the binomial law makes so many draws above it that unlikely.
+    being Student's quantile for the number of comparisons in the frame; a 1 - delta bound where,
+    by the binomial law, so many draws above it are that unlikely.
     """
     total = comparisons(frame)
     found = [

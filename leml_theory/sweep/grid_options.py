@@ -1,7 +1,5 @@
 """Options and TOML files that describe a grid, read by the same rules into one specification."""
 
-from __future__ import annotations
-
 import argparse
 import tomllib
 from collections.abc import Callable
@@ -60,8 +58,8 @@ def _options() -> dict[str, tuple[Reader, str, str]]:
         "precision": (_share, "SHARE", precise),
         "x": (str, "AXIS", "horizontal axis (default: the longest axis of numbers)"),
         "y": (str, "AXIS", "vertical axis of a heat map, instead of curves"),
-        "hue": (str, "AXIS", "what colours tell apart (default: ball)"),
-        "panel": (str, "AXIS", "what panels tell apart (default: all axes that are left)"),
+        "hue": (str, "AXIS", "what the colours show (default: ball)"),
+        "panel": (str, "AXIS", "what the panels show (default: all axes that are left)"),
     }
 
 

@@ -1,7 +1,5 @@
 """Slopes with standard errors, and the tests that say when a bound is violated."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import pairwise
@@ -94,7 +92,7 @@ def exceeds(
     """Return whether a mean violates a bound on an expectation: mean - z stderr > bound.
 
     Random draws that happen to be all equal have a standard error of zero, which is no evidence
-    that the next one will be equal too: they violate nothing, `undecided` tells of them.  A
+    that the next one will be equal too: they violate nothing, `undecided` lists them.  A
     `deterministic` quantity is the same in every draw, and violates a bound that it is above.
     """
     if nonnegative(stderr, "stderr") == 0 or deterministic:

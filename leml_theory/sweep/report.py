@@ -1,7 +1,5 @@
 """From the results frame to a summary: slopes beside predictions, checks, violations, versions."""
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Measured values and slopes as tables, for a terminal or for a paper."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import asdict

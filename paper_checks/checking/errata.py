@@ -1,7 +1,5 @@
 """The errata: everything that is not plainly right, as a document that one could send."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -71,10 +69,10 @@ def _summary(results: Sequence[Result], n_checked: int) -> list[str]:
     if unconfirmed:
         parts.append(f"**This run does not confirm: {', '.join(unconfirmed)}.**")
     if gravest:
-        parts += ["The gravest:", "\n".join(map(_headline, gravest))]
+        parts += ["The most serious:", "\n".join(map(_headline, gravest))]
     return [
         *parts,
-        "What the paper says is told in our words. Sentences are counted within paragraphs, "
+        "What the paper says is given in our words. Sentences are counted within paragraphs, "
         "paragraphs and lines of formulas within their section, rows of a table below its head. "
         "`python -m paper_checks show ID` prints all numbers behind an entry. The radius is the "
         "lambda of Section 4; V is the matrix of signed sums of Appendix B.2, R_n its Rademacher "

@@ -49,7 +49,7 @@ def write_report(results: Sequence[Result], folder: str, *, quick: bool, seed: i
     folder : str
         Made where it does not exist; files of an earlier report are replaced.
     quick : bool
-        How the results were made, told on the page.
+        How the results were made; the page says so.
     seed : int
         Seed of the measurements behind the pictures.
     """

@@ -1,7 +1,5 @@
 """Running checks: each statement with its own randomness, its time and its failure, if any."""
 
-from __future__ import annotations
-
 import math
 import time
 import zlib

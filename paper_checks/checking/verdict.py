@@ -1,7 +1,5 @@
 """The one rule by which a verdict follows from what the facts of a check bear on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """The statements of the paper as a page: verdicts, filters and the evidence behind each."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -39,7 +37,7 @@ def write_page(results: Sequence[Result], path: str, *, quick: bool, seed: int) 
     path : str
         A name that ends in .html.
     quick, seed : bool, int
-        How the results were made, told on the page.
+        How the results were made; the page says so.
     """
     target = check_page(path)
     data = {

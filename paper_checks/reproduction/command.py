@@ -1,7 +1,5 @@
 """The command `python -m paper_checks reproduce`: the tables of Section 5, from data."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import hashlib
@@ -35,8 +33,8 @@ examples:
 
 DIR holds NAME.npz files; nothing is downloaded.  OUT gets tables.csv, tables.md, figure_1 and
 figure_2 (PNG, SVG and PDF) of this selection; tables.csv and tables.md grow with every training.  A
-run that was killed or has used up its budget goes on where it was when the same command is given
-again, and another selection with the same OUT measures only what is not there yet.
+run that was killed or has used up its budget continues where it stopped when the same command is
+given again, and another selection with the same OUT measures only what is not there yet.
 Exit status: 0 all is measured, 1 some trainings failed or are left, 2 wrong usage, data or folder.
 """
 

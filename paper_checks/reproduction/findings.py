@@ -1,7 +1,5 @@
 """What the numbers say, in sentences made from them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter

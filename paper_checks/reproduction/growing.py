@@ -1,7 +1,5 @@
 """A table that grows while trainings go on, a budget that ends them, and the time left."""
 
-from __future__ import annotations
-
 import _thread
 import contextlib
 import signal
@@ -50,7 +48,7 @@ def time_left(cells: Sequence[Cell], seconds: Mapping[str, float], jobs: int) ->
 def growing(
     cells: Sequence[Cell], store: Store, jobs: int, show: Callable[[], object]
 ) -> Iterator[None]:
-    """Call `show` soon after trainings have finished, and tell the time left now and then."""
+    """Call `show` soon after trainings have finished, and print the time left now and then."""
     stop = threading.Event()
     thread = threading.Thread(target=_watch, args=(cells, store, jobs, show, stop), daemon=True)
     thread.start()

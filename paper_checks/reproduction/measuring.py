@@ -1,7 +1,5 @@
 """One cell measured: a method trained, its scores on the test rows judged by every metric."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How each method is trained under each protocol: training rows in, scores out."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace

@@ -3,8 +3,6 @@
 Paper: Section 5.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """From measured cells to the table of results, ours beside the paper's, and to its text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any

@@ -3,8 +3,6 @@
 `PAPER` has all of them by id, in the order of the paper. A new file is found by itself.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 

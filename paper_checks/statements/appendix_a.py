@@ -1,7 +1,5 @@
 """Checks of Appendix A: conjugate gradients for the W-problem with the squared loss."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from leml_solver import LOSSES

@@ -1,7 +1,5 @@
 """Checks of Appendix B up to step 3: deviations, symmetrisation, second moments."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of Appendix B.4: the spectral norm by Bernstein's inequality over a net."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of Claim 7 and Lemma 2."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

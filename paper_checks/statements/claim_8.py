@@ -1,7 +1,5 @@
 """Checks of Claim 8 and Lemma 3."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of Claims 1 and 2 in depth: the closed forms on ordinary and on adversarial data."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from leml_solver.algorithms import CPLST, Compression, compress, cplst, low_rank_least_squares

@@ -1,7 +1,5 @@
 """Checks of Lemma 1 and of the conditioning in Appendix B.4, by exact binomial tails."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of Section 1: sizes, gains and rates announced in the introduction."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

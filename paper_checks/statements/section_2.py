@@ -1,7 +1,5 @@
 """Checks of Section 2: the formulation around Claims 1 and 2."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of Section 3: the factored problem, and where alternating minimisation ends."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

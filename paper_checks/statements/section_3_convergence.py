@@ -1,7 +1,5 @@
 """Checks of the remark on global convergence: where it holds, and what happens outside of it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from leml_theory.arrays import Array

@@ -1,7 +1,5 @@
 """Checks of what the operations of Sections 3, 3.1 and 3.2 cost, by counting multiplications."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, replace

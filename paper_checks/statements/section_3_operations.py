@@ -1,7 +1,5 @@
 """Checks of Equations (6) to (13): gradients and Hessian products by Algorithms 1 and 2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of Section 4: the learning model and what is said around Theorems 3 and 4."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

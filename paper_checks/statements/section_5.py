@@ -1,7 +1,5 @@
 """Checks of Section 5 before its results: the criteria by which methods are compared."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Checks of Section 5.1: what the text says of the tables with all labels."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Checks of Section 5.2: comparisons with missing labels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize

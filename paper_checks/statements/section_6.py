@@ -1,7 +1,5 @@
 """Checks of Section 6: an open question on the risk bounds (that on convergence is A6)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of Table 1: the derivatives of the losses against differences in fifty digits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal, localcontext

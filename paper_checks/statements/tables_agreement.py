@@ -1,7 +1,5 @@
 """Whether Tables 3 to 15 agree with each other, with arithmetic and with their own marks."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from paper_checks import printed

@@ -1,7 +1,5 @@
 """Printed numbers that stand out: impossible, empty, repeated, or tied to sizes of the data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

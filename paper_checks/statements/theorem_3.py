@@ -1,7 +1,5 @@
 """Checks of Theorem 3: what it needs, what it does not say, and where it fails as stated."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Checks of Theorem 4: its hidden conditions, and the counterexamples without them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of Theorem 6 and of what is said after it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

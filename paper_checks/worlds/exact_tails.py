@@ -1,7 +1,5 @@
 """Exact probabilities of sign sums and label counts, in place of simulated ones."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ The long way is the paper's own definition, Equations (5) to (9); what `leml_sol
 Algorithms 1 to 3 is compared with it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Data on which Claims 1 and 2 are tried: ordinary ones, and ones chosen to break them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

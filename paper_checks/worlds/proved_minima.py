@@ -1,7 +1,5 @@
 """How far alternating minimisation ends from what is proved about the minimum of Equation (5)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

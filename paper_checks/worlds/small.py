@@ -1,7 +1,5 @@
 """Worlds small enough for every sample to be listed: expectations without Monte Carlo."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -280,7 +280,9 @@ def test_a_scheduler_that_dies_ends_the_fit_and_the_same_call_goes_on(tmp_path, 
     with (
         scheduler_with_a_worker(port) as scheduler,
         dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
-        pytest.raises(cluster.ClusterError, match="with a checkpoint it goes on where it was"),
+        pytest.raises(
+            cluster.ClusterError, match="with a checkpoint it continues where it stopped"
+        ),
     ):
         fit(kill=lambda: (scheduler.kill(), scheduler.wait()))
     with scheduler_with_a_worker(port):

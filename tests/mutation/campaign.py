@@ -204,7 +204,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--only", default="", help="part of a path")
-    parser.add_argument("--count", type=int, help="mutants a module in place of the usual number")
+    parser.add_argument("--count", type=int, help="mutants per module in place of the usual number")
     parser.add_argument("--sample", type=int, help="run so many of the drawn mutants")
     parser.add_argument("--list", action="store_true", help="show the mutants, run nothing")
     parser.add_argument("--json", type=Path, help="file for the outcomes")

@@ -1,7 +1,5 @@
 """Experiments on Rademacher averages: Theorems 3, 4 and 6, and several labels per point."""
 
-from __future__ import annotations
-
 from leml_theory.sweep.experiments.design import Experiment, Fit, Planned
 
 AVERAGE = "rademacher average"

@@ -1,7 +1,5 @@
 """Negative controls: worlds in which a bound does not apply, and is refused with its reason."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

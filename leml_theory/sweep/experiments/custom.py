@@ -1,7 +1,5 @@
 """A grid of the user's own: every combination of the given axes, planned as an experiment."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -147,12 +145,13 @@ class Grid:
         """Return the grid as an experiment that reports slopes and holds bounds against risks."""
         plan = self._plan()
         column = self.column(self.main_axis)
+        factor = "radius_factor" if column == "radius" else column  # of the norm of the true Z
         title = f"{', '.join(self.spec['world'])} against {self.main_axis}"
         fits = [
             Fit(series, quantity, axis, "reported", dict.fromkeys(_FITTED, math.nan))
             for series in dict.fromkeys(planned.series for planned in plan)
             for quantity in ("rademacher average", "supremum deviation", "excess risk")
-            for axis in [_radius_column(quantity) if column == "radius" else column]
+            for axis in [factor if quantity == "excess risk" else column]
             if column and len(self.spec[self.main_axis]) > 1
         ]
         return Experiment(GRID, title, lambda _: plan, fits)
@@ -191,11 +190,6 @@ class Grid:
             risk["solver"] = "leml"
         beside = self._series(place, _AVERAGED)
         return [Planned(beside, "rademacher", average), Planned(series, "erm", risk)]
-
-
-def _radius_column(quantity: str) -> str:
-    """Return the column of radii along which a quantity is measured."""
-    return "radius_factor" if quantity == "excess risk" else "radius"
 
 
 def _check(place: Place) -> None:

@@ -1,7 +1,5 @@
 """What an experiment is: cells to measure, slopes to fit, checks to pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

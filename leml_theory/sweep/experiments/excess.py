@@ -1,7 +1,5 @@
 """Experiments on excess risk with the linear loss: who attains the bounds, and fast rates."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

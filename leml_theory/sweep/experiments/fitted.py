@@ -1,7 +1,5 @@
 """Experiments with exact minimisers on samples: squared and logistic loss, the shared predictor."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from leml_theory.sweep.experiments.averages import powers

@@ -4,8 +4,6 @@ The true Z is nearly shared: nine tenths of its square in one common predictor, 
 two, so that every one of the methods has a region where it is at home.
 """
 
-from __future__ import annotations
-
 import pandas as pd
 
 from leml_theory.sweep.experiments.averages import powers

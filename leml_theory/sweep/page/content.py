@@ -1,7 +1,5 @@
 """What the page is given: the results by columns, names of bounds and laws, the maps of X12."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable
