@@ -31,7 +31,7 @@ def collect(
     """Return what lies in folders and files, sorted by name; nothing in them is left out.
 
     All files belong to the assignment `chosen`, if one is; else to the one that they say, or that
-    `guess` finds. What lies `apart`, the grader's own files and folders, does not count. `names` are
+    `guess` finds. What lies `apart`, the grader's own files and folders, is left out. `names` are
     those under which files were graded before: one of them alone keeps its name.
     """
     missing = [place for place in places if not place.exists()]
