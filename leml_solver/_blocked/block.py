@@ -6,8 +6,6 @@ over the blocks. It depends on nothing else: a block that is loaded again gives 
 Paper: Algorithm 1, Algorithm 2.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field

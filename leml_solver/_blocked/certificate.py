@@ -3,8 +3,6 @@
 Paper: Equation (2).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The sum is a binary tree over the numbers of the blocks. Which thread or worker 
 and how many of them there are, leaves every bit as it is.
 """
 
-from __future__ import annotations
-
 import mmap
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -5,8 +5,6 @@ X W is never kept as a whole: each pass computes it block by block from W.
 Paper: Algorithm 2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

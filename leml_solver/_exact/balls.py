@@ -1,7 +1,5 @@
 """The two balls of the paper's Section 4: their norms, projections and linear minimisers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -7,8 +7,6 @@ For any numbers u_e, one per entry, weak duality gives at every Z of the ball
 At a minimiser u_e = l'(y_e, f_e) makes it an equality.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

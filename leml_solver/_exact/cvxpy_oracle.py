@@ -1,7 +1,5 @@
 """The same problems solved by cvxpy: slow, general and independent, so a check on our engine."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from importlib import import_module

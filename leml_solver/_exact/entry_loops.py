@@ -1,7 +1,5 @@
 """The compiled loops over observed entries, for masks too sparse to compute all of X Z."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

@@ -9,8 +9,6 @@ coordinates T = U^T E V with row or column below k are tangent, and
 a = nu / s_i, b = -sigma_j / s_i for i < k <= j; the identity of the corner is not tangent.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

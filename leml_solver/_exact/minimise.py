@@ -1,7 +1,5 @@
 """The exact constrained empirical risk minimisers, behind one function."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from typing import Any

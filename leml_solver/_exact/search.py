@@ -6,8 +6,6 @@ affordable, and accelerated gradient otherwise. After each of them Newton steps 
 abandoned at once if they do not cut the gap.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

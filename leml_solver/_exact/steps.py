@@ -1,7 +1,5 @@
 """The steps of the engine: accelerated gradient, splitting, and semismooth Newton."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -6,8 +6,6 @@ which is the same problem with the columns of X W and Y centred, and X is never 
 Paper: Algorithm 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

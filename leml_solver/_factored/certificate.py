@@ -7,8 +7,6 @@ when Z is optimal. An unpenalised intercept adds the constraint that each label'
 Paper: Equation (2).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Paper: Algorithm 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Where a fit stands, in a file: a fit that was killed goes on from its last outer iteration."""
 
-from __future__ import annotations
-
 import json
 import os
 import zlib

@@ -4,8 +4,6 @@ Both start from a singular value decomposition of X with its zero singular value
 they exist for every X; where X lacks full column rank they give the minimiser of least norm.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 Paper: Equation (5).
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

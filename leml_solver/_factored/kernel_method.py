@@ -7,8 +7,6 @@ linear kernel it does not reduce to the linear method. The trace norm of the fun
 Paper: Section 3.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What an outer iteration of alternating minimisation does, and how much of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from leml_solver._factored.cg import CGOptions

@@ -10,8 +10,6 @@ can stop once the two say within which factor the gap is known.
 Paper: Equation (2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -3,8 +3,6 @@
 Paper: Section 3.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -8,8 +8,6 @@ interpreter's lock, so that threads can share the rows.
 Paper: Algorithm 1.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

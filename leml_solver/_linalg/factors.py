@@ -1,7 +1,5 @@
 """k x k algebra in double precision, and the Gram matrices it starts from."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Any
 

@@ -5,8 +5,6 @@ through; BLAS itself gets one thread. Waiting for a pool costs nothing, while Op
 by spinning, which on a busy machine makes two threads a hundred times slower than one.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
