@@ -137,6 +137,14 @@ class _UnitSlopes(Loss):
         largest = float(np.abs(u).max())
         return 0.0, (np.inf if largest == 0 else 1 / largest)
 
+    def second_derivative(self, y: Array, f: Array) -> Array:
+        """Return zero: without a curve there are kinks at most."""
+        return np.zeros(np.broadcast_shapes(y.shape, f.shape))
+
+    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Linear(Loss):
@@ -374,17 +382,9 @@ class Absolute(_UnitSlopes):
         """Return the sign of f - y."""
         return np.sign(f - y)
 
-    def second_derivative(self, y: Array, f: Array) -> Array:
-        """Return zero."""
-        return np.zeros(np.broadcast_shapes(y.shape, f.shape))
-
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return u y for |u| <= 1."""
         return np.where(np.abs(u) <= 1, u * y, np.inf)
-
-    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
-        """Return one."""
-        return 1.0
 
     def range_length(self, prediction_bound: float, label_bound: float) -> float:
         """Return |f| + |y|."""
@@ -419,18 +419,10 @@ class Hinge(_UnitSlopes):
         """Return -y where y f < 1 and 0 elsewhere."""
         return np.where(y * f < 1, -y, 0.0)
 
-    def second_derivative(self, y: Array, f: Array) -> Array:
-        """Return zero."""
-        return np.zeros(np.broadcast_shapes(y.shape, f.shape))
-
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return u y for -y u in [0, 1]."""
         p = -y * u
         return np.where((p >= 0) & (p <= 1), -p, np.inf)
-
-    def lipschitz(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
-        """Return one."""
-        return 1.0
 
     def range_length(self, prediction_bound: float, label_bound: float) -> float:  # noqa: ARG002
         """Return the span of max(0, 1 - m) over margins |m| <= |f|."""

@@ -2,11 +2,12 @@
 
 `load()` returns one row per number of the tables. The file behind it, `tables.csv`, was transcribed
 once from the paper's text and verified by a second reading; each number keeps the decimals it was
-printed with. `QUOTED` has the numbers, letters and formulas of the text that checks compare with,
-each with a checksum of its sentence, by which a test finds the sentence and what is in it. A
-mistake in that text could not be told from one on the printed page.
+printed with. `QUOTED`, from `quoted.toml`, has the numbers, letters and formulas of the text that
+checks compare with, each with a checksum of its sentence, by which a test finds the sentence and
+what is in it. A mistake in that text could not be told from one on the printed page.
 """
 
+import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -54,50 +55,16 @@ def _number(text: str) -> float:
     return float(base.rstrip("KM")) ** int(power or 1) * unit
 
 
-# By what they say; formulas by the name of the function that computes them.
-QUOTED = {
-    "size of a full model": Quoted("Section 1", "e00a621342cc", ("10^4", "10^6", "100")),
-    "index of a label": Quoted(
-        "Section 2", "517c0c59e5f2", (r"j \in [L]", r"_i^j = 1$", r"l^\text{th}")
-    ),
-    "times on wiki": Quoted("Section 5.1", "02814ab3e2b4", ("6", "0.9374", "1.6", "0.9058")),
-    "epochs of WSABIE": Quoted("Section 5.1", "9c6f058c2f58", ("7,000", "16,000", "36,000", "5")),
-    "rivals in Table 5": Quoted("Section 5.2", "05d1a087f7d9", ("LEML", "BCS", "LEML")),
-    "sizes of wiki": Quoted("Section 5", "33b28e501041", ("1M", "200K")),
-    "split_norm": Quoted("Claim 1", "97cc1227263d", (r"(Y - XZ)\|_F +", r"(Y - XZ)\|_F$$")),
-    "printed_predictor": Quoted("Claim 2", "f9a76f8f0867", (r"V_X^T \Sigma_X^{-1} M_k",)),
-    "printed_right_factor": Quoted("Claim 2", "ffe47127c9a6", (r"\Sigma_k[A] V_k[A]$",)),
-    "printed_average": Quoted("Section 3", "9dca5c5325bb", (r"\|\boldsymbol{x}\|_0 / n",)),
-    "printed_design_nonzeros": Quoted("Section 3", "7982be00df1f", (r"O(|\Omega| \bar{d} k)",)),
-    "printed_cost_with_labels": Quoted(
-        "Section 3", "a1294da240ba", (r"(|\Omega| + nnz(X) + d + L) \times k",)
-    ),
-    "printed_cost": Quoted(
-        "Section 3.2", "577a6ccf8549", ("O(nk + k^2)", "(nnz(Y) + nnz(X))k + (n+L)k^2")
-    ),
-    "printed_empirical_risk": Quoted(
-        "Section 4", "59b389e6d132", (r"\frac{1}{n} \sum_{i=1}^{n} \sum_{j=1}^{s}",)
-    ),
-    "printed_infimum": Quoted("Theorem 3", "2e3682325eae", (r"\arg\inf} \mathcal{L}(Z) +",)),
-    "printed_minimiser": Quoted(
-        "Claim 7", "397b259645ce", (r"-\frac{\boldsymbol{\mu}\mathbf{v}^\top}{\|\mathbf{v}\|_2}",)
-    ),
-    "printed_matrix": Quoted("Claim 8", "7f0048775284", (r"\sum_{i=1}^L \omega_i^1",)),
-    "printed_proxy": Quoted("Claim 8", "9faccecd741a", (r"\eta^2 = \frac{2}{d}",)),
-    "printed_hamming": Quoted("Section 5", "2446ebf8b9d5", (r"f^j(x)\right) \neq y^j",)),
-    "gradient_12": Quoted("Equation (12)", "b75f11fe81d1", ("X^T X W H^T H - X^T Y H",)),
-    "hessian_product_13": Quoted("Equation (13)", "5887a1426155", ("X^T X S H^T H",)),
-    "symmetrisation": Quoted("Appendix B.2", "8c5e07a83606", ("4",)),
-    "paper_points": Quoted("Lemma 1", "849bfb517362", (r"\frac{1}{2p^2} \log \frac{L}{\delta}",)),
-    "chance": Quoted("Lemma 2", "94d6f6a7a269", ("3/4",)),
-    "printed_squared": Quoted("Table 1", "be8d46b7ab3d", ("$b-a$", "$1$")),
-    "printed_logistic": Quoted(
-        "Table 1", "712d387d769c", (r"{-a}{1+e^{-ab}}", r"{-a^2 e^{-ab}}{\left(1+e^{-ab}\right)^2}")
-    ),
-    "printed_squared_hinge": Quoted(
-        "Table 1", "bf293bb2f5d4", (r"$-2a\max(0, 1-ab)$", r"$2\cdot\mathcal{I}[ab<1]$")
-    ),
-}
+def _quoted() -> dict[str, Quoted]:
+    """Read the quotations, by what they say; formulas by the name of what computes them."""
+    text = files("paper_checks").joinpath("quoted.toml").read_text(encoding="utf-8")
+    return {
+        name: Quoted(found["place"], found["checksum"], tuple(found["written"]))
+        for name, found in tomllib.loads(text).items()
+    }
+
+
+QUOTED = _quoted()
 
 
 def load(*tables: int) -> pd.DataFrame:

@@ -53,6 +53,8 @@ class LabelModel(ABC):
     kind : {"linear", "logistic", "other"}
         With the matrix Z of `coefficients`: y = Z^T x plus Gaussian noise independent of x; labels
         in {0, 1} with log-odds Z^T x; or neither.
+    noise : float or None
+        Standard deviation of that Gaussian noise; predictions of excess risks need it.
     binary : bool
         Whether all labels are in {0, 1}, or all in {-1, 1}, as binary losses need them.
 
@@ -73,6 +75,7 @@ class LabelModel(ABC):
     __slots__ = ()
 
     kind: str = "other"
+    noise: float | None = None
     binary: bool = False
 
     # For the type checker only: a dataclass would take the property for the field's default.

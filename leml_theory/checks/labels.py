@@ -97,3 +97,5 @@ def _kind(labels: LabelModel, X: Array, Y: Array) -> Iterator[Finding]:
     means = X @ Z if labels.kind == "linear" else expit(X @ Z)
     for residuals in (Y - means, (Y - means) * means):
         yield mean_finding(f"`kind` {labels.kind}: mean given x", residuals, 0.0)
+    if labels.kind == "linear" and labels.noise is not None:
+        yield mean_finding("`noise`: its square", np.square(Y - means), labels.noise**2)

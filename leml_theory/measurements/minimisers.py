@@ -16,7 +16,7 @@ from leml_theory.predictions import Predicted, predict_world
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import cross_moments, minimum_risk, population_risk
 from leml_theory.worlds import feature_law, label_model, observation_of
-from simulations import FeatureLaw, LabelModel, LinearLabels, Sample, Scenario
+from simulations import FeatureLaw, LabelModel, Sample, Scenario
 
 # Ten times tighter than the solver's default: the gap is then far below the standard errors.
 _RELATIVE_GAP = 1e-7
@@ -121,11 +121,11 @@ def _minimax(ball: str, parameters: Parameters, found: _Fits) -> Record:
     labels = _drawn(parameters, np.random.default_rng(0))[0].labels
     place = tuple(parameters[name] for name in ("loss", "law", "skew"))
     inside = place == ("squared", "gaussian", "uniform") and parameters["radius"] >= 1
-    if not (inside and isinstance(labels, LinearLabels)):
+    Z, noise = labels.coefficients, labels.noise
+    if not inside or Z is None or not noise:
         return {}
     setting = _setting(ball, parameters, float(found.radii.min()))
-    rank = int(np.linalg.matrix_rank(labels.Z))
-    return {"minimax": minimax_excess(setting, rank, noise=labels.noise)}
+    return {"minimax": minimax_excess(setting, int(np.linalg.matrix_rank(Z)), noise=noise)}
 
 
 def predicted_excess(parameters: Parameters, rng: np.random.Generator) -> list[Record]:

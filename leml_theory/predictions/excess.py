@@ -185,8 +185,10 @@ def _refusal(world: Scenario) -> str:
     """Return why nothing can be predicted in this kind of world, or nothing."""
     if world.features.kind != "gaussian":
         return f"needs Gaussian features, here the law is '{world.features.kind}'"
-    if not isinstance(world.labels, LinearLabels):
-        return f"needs linear labels, here they are '{world.labels.kind}'"
+    labels = world.labels
+    if labels.kind != "linear" or labels.coefficients is None or labels.noise is None:
+        known = ", `coefficients` or `noise` unknown" if labels.kind == "linear" else ""
+        return f"needs linear labels, here they are '{labels.kind}'{known}"
     if world.features.second_moments is None:
         return "needs a law whose E xx^T is known"
     uniform = np.ptp(world.observation.probabilities) == 0
@@ -208,8 +210,8 @@ class _Draw:
     def of(cls, world: Scenario, n: int, rng: np.random.Generator) -> _Draw:
         """Draw the counts and the Gaussian vectors of a world."""
         labels, observation = world.labels, world.observation
-        if not isinstance(labels, LinearLabels):
-            raise TypeError(f"`world` must draw LinearLabels, got {type(labels).__name__}.")
+        if labels.coefficients is None or labels.noise is None:
+            raise TypeError(f"`world` must draw linear labels, got {type(labels).__name__}.")
         variances, vectors = np.linalg.eigh(second_moments(world.features))
         counts = observation.counts(round(n * observation.labels_per_point), rng)
         scales = np.sqrt(np.maximum(variances, 0.0))[:, None]

@@ -98,7 +98,7 @@ class Statement:
     says : str
         What it says, in our own words.
     kind : Kind
-        What sort of claim it makes.
+        What sort of claim it makes; most say something that text and tables must agree with.
     refuted_by : str
         What the check would have to see for the recorded verdict to be wrong.
     how : str
@@ -124,7 +124,7 @@ class Statement:
     id: str
     place: str = ""
     says: str
-    kind: Kind
+    kind: Kind = Kind.CONSISTENCY
     refuted_by: str
     how: str = ""
     verdict: Verdict = Verdict.HOLDS

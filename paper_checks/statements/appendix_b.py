@@ -95,7 +95,6 @@ def excess_risk(world: Scenario, problem: Problem, Z: Array) -> float:
     id="B2",
     where="Appendix B.1, paragraph 4, sentence 1",
     says="The excess risk is the difference between training loss and population risk.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="Gap and excess that agree.",
     correct="That difference is the generalisation gap; excess <= gap + Lhat(Z*) - L(Z*).",
@@ -339,7 +338,6 @@ def supremum_of_a_sum(effort: Effort) -> Findings:
     id="B8",
     where="Appendix B.3.1, line 1 of the formulas",
     says="<Z, V> <= |Z|_tr |V|_F <= radius |V|_2.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="A middle term below the last.",
     correct="The Frobenius norm in the middle must be the spectral norm; as printed the second "
@@ -396,7 +394,6 @@ def second_moment(effort: Effort) -> Findings:
     id="B10",
     where="Appendix B.3.2, line 2 of the formulas",
     says="R_n is at most the average divided by sqrt(Sigma).",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="Raw and normalised averages in a ratio other than sqrt(Sigma).",
     correct="An equality for the normalised features, not a bound: R_n(x) = sqrt(Sigma) "

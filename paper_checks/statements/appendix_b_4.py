@@ -175,7 +175,6 @@ def net_bound(d: int, radius: float) -> float:
     where="Appendix B.4, line 12 of the formulas",
     says="|A v|^2 = sum of <A_l, v>^2 holds over a 1/4-net of 9^d points with probability 'at "
     "most' 1 - 9^d exp(...), and |A|^2 is at most twice the maximum over the net.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="|A v|^2 equal to the sum, a net above 9^d points, or a norm above twice its max.",
     correct="A^T v in place of A v, 'at least' in place of 'at most'; net and factor are right.",
@@ -258,7 +257,6 @@ def where_d_and_labels_meet(_: Effort) -> Findings:
     id="B21",
     where="Appendix B.4, line 20 of the formulas",
     says="E[Y] equals the integral of P[Y > eps] over eps > 0.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="A mean of Y equal to the integral of its tail.",
     correct="E[Y] <= the integral, since Y can be negative, and nearly always is.",

@@ -117,7 +117,6 @@ def variance_in_lemma_2(effort: Effort) -> Findings:
     id="C3.1",
     place="Lemma 2",
     says="The calculation estimates the variance of Z.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="A minimiser Z with the variance of W.",
     correct="The variance of W.",

@@ -45,7 +45,6 @@ def printed_matrix(X: Array, columns: NDArray[np.int64], n_labels: int, last: in
     id="C5",
     place="Claim 8",
     says="The columns of the matrix X are sums over i = 1 to L.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="The sum to L giving the empirical risk.",
     correct="Sums over i = 1 to n. (X is also the data and, in Theorem 4, their covariance.)",
@@ -163,7 +162,6 @@ def _signed_mean(typical: int, rare: int, law: RareOutlier) -> float:
     place="Claim 8",
     says="On the same distribution the trace minimiser's gap is O(radius/sqrt(nL)) + "
     "O(sqrt(log(1/delta)/n)), which separates it from the Frobenius one.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     refuted_by="A second term below the Frobenius lower bound, or Bousquet's bound above it.",
     correct="Needs L = O(d) and n >= c L log L, and as stated separates nothing: the second term, "

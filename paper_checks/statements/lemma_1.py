@@ -47,7 +47,6 @@ LABEL_LAWS = {
     where="Appendix B.4, line 2 of the formulas",
     says="E|V|^2 is split by P[E_min] and the complement of E_max; p = min p_t; root of a norm of "
     "an expectation.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="The printed split equal to E|V|^2.",
     correct="E_max throughout; p = min p_l; the expectation is a number and needs no norm.",
@@ -90,7 +89,6 @@ def probability_of_the_event(n: int) -> float:
     id="B12",
     place="Lemma 1",
     says="With probability 1 - delta, P[E_max] >= 1 - delta.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="A probability of an event that is itself random.",
     correct="P[E_max] >= 1 - delta, with nothing before it.",

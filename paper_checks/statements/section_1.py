@@ -21,7 +21,6 @@ STANDARD_ERRORS = 5.0
     id="F1",
     place="Section 1",
     says="A full linear model of 10^4 labels and 10^6 features takes about 100 gigabytes.",
-    kind=Kind.CONSISTENCY,
     refuted_by="A size that is off by more than a factor of 1.5.",
 )
 def memory_of_a_full_model(_: Effort) -> Findings:
@@ -149,7 +148,6 @@ def theorem_4_terms(n: int, n_labels: int, *, radius: float, delta: float) -> tu
     where="Section 1, paragraph 8, sentence 5",
     says="On the Wikipedia data training takes orders of magnitude less time than with several "
     "existing methods.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.FALSE,
     refuted_by="A ratio of ten or more in Table 4, the only table with training times.",
     correct="LEML is 1.6 to 8.2 times as fast as WSABIE in Table 4, each at its own accuracy; no "

@@ -9,7 +9,7 @@ from leml_solver import AlternatingOptions, Problem, Squared, TraceBall, fit_fac
 from leml_solver.algorithms import low_rank_least_squares
 from leml_theory.arrays import Array
 from paper_checks import printed
-from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
+from paper_checks.checking import Effort, Findings, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, MEANT, REFUTES, REPAIRED, SUPPORTS
 from paper_checks.worlds.instances import Instance, ordinary
 
@@ -21,7 +21,6 @@ TWO_BLOCKS = np.asarray(np.kron(np.eye(2), np.ones((3, 3)))[:5, :5], dtype=np.fl
     id="F5",
     where="Section 2, paragraph 1, sentence 3",
     says="y_i^j = 1 says that the l-th label is present.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="A sentence that binds l.",
     correct="It says that the j-th label is present; the sentence begins with 'for any j'.",
@@ -42,7 +41,6 @@ def label_index(_: Effort) -> Findings:
     place="Equation (1)",
     says="Section 4 analyses Equation (2), but for its rank constraint, as the minimiser over the "
     "ball r(Z) <= lambda, with the letter that weighs the penalty in Equations (1) and (2).",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     refuted_by="Equal predictors for penalty 2 and radius 2.",
     correct="If the radius is the trace norm of the penalised minimiser: two quantities, which "
@@ -84,7 +82,6 @@ def penalised_predictor(data: Instance, penalty: float, tol: float = 1e-14) -> A
     id="F7",
     place="Equation (2)",
     says="The rank-constrained problem is NP-hard in general.",
-    kind=Kind.CONSISTENCY,
     refuted_by="A weighted rank-one fit whose least error is not edges minus largest biclique.",
 )
 def hardness_by_bicliques(effort: Effort) -> Findings:
@@ -128,7 +125,6 @@ def largest_biclique(adjacency: Array) -> int:
     id="F14",
     where="Section 2, paragraph 1, sentence 4",
     says="The methods easily extend to labels with more than two values, 1 to C.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     refuted_by="Predictions from the numbers that do not depend on the order of the names.",
     correct="With one column of Z for each class of each label (L C in all) and the largest score "
@@ -176,7 +172,6 @@ def class_by_column(X: Array, classes: NDArray[np.int64]) -> NDArray[np.int64]:
     id="F12",
     where="Section 2.1, paragraph 1, sentence 1",
     says="The squared loss is |y - f|^2, and in Table 1 half of it.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="A gradient (12) that belongs to |y - f|^2.",
     correct="Equations (12) and (13) belong to |y - f|^2 / 2; without the half, lambda doubles.",
@@ -223,7 +218,6 @@ def soft_threshold(A: Array, level: float) -> Array:
     id="F13",
     place="Section 2.1",
     says="CPLST overfits when there are many features, and a penalty prevents that.",
-    kind=Kind.CONSISTENCY,
     refuted_by="No gain from a penalty at d = 50.",
 )
 def overfitting_without_penalty(effort: Effort) -> Findings:

@@ -104,7 +104,6 @@ def _convex_value(data: Instance, Z: Array, penalty: float) -> float:
     id="A3",
     place="Section 3",
     says="For fixed W the objective is convex in H, and for fixed H in W.",
-    kind=Kind.CONSISTENCY,
     refuted_by="An eigenvalue below the penalty.",
 )
 def convex_in_each_factor(effort: Effort) -> Findings:
@@ -133,7 +132,6 @@ def _lowest(problem: object, point: Array) -> float:
     id="A4",
     place="Section 3",
     says="Alternation converges to a stationary point if both subproblems have unique minimisers.",
-    kind=Kind.CONSISTENCY,
     refuted_by="A gradient that does not vanish.",
 )
 def ends_at_a_stationary_point(effort: Effort) -> Findings:

@@ -24,7 +24,6 @@ CONSTANT = 2.0  # of the O() of Algorithm 1: two products with X, two passes ove
     id="A8",
     where="Section 3, paragraph 8, sentence 4",
     says="The average number of nonzeros is the sum over i of |x|_0 / n.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="One value whatever x is.",
     correct="|x_i|_0 under the sum.",

@@ -53,7 +53,6 @@ def normalised_empirical_risk(problem: Problem, Z: Array) -> float:
     where="Section 4, line 1 of the formulas",
     says="The empirical risk, a sum over the s observed labels per point divided by n, stands "
     "beside the population risk of one random label as its counterpart.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="The printed empirical risk equal to the population risk for s > 1.",
     correct="Divide the empirical risk by n s; the sum as printed estimates s times the population "

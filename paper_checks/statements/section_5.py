@@ -17,7 +17,6 @@ ROUNDED = 0.5  # scores above it are rounded to 1
     id="D26",
     where="Section 5, line 1 of the formulas",
     says="The Hamming loss is the sum over i and j of I[round(f^j(x)) != y^j], over n L.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="One value whatever x and y are.",
     correct="f^j(x_i) and y_i^j under the sum, as its words have it: for each pair of a point and "
@@ -55,7 +54,6 @@ def rounded(scores: Array) -> Array:
     where="Section 5, paragraph 12, sentence 1",
     says="The Hamming loss rounds every score to 0 or 1 and compares it with the label, for all "
     "losses; Table 1 has labels -1 and +1 for the logistic and the squared hinge loss.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     refuted_by="A printed loss of the size that labels -1 and +1 would give.",
     correct="If the labels are 0 and 1 again when scores are judged: an absent label -1 is never "

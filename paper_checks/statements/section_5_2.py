@@ -70,7 +70,6 @@ def _best_of_rank(problem: Problem, penalty: float, W: Array, H: Array) -> float
     id="D13",
     where="Section 5.2, paragraph 1, sentence 6",
     says="In Table 5 LEML is said to outperform BCS and LEML by all three measures.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="BR ahead in one of nine comparisons.",
     correct="LEML outperforms BCS and BR, the third column of the table.",
@@ -93,7 +92,6 @@ def leml_outperforms_bcs_and_br(_: Effort) -> Findings:
     where="Section 5.2, paragraph 1, sentence 8",
     says="The experiments confirm that LEML does better than BR; here with missing labels (Table "
     "11 to Table 15).",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     refuted_by="Other counts than those recorded.",
     correct="It depends on loss and data: in top-3 LEML is ahead in 26 of 36 rows with squared "
@@ -158,7 +156,6 @@ def leml_at_every_observed_share(_: Effort) -> Findings:
     id="D14.3",
     place="Section 5.2",
     says="On bibtex with 20 % observed LEML is ahead at every k/L (drawn in Figure 2c).",
-    kind=Kind.CONSISTENCY,
     refuted_by="A comparison lost.",
 )
 def leml_at_every_ratio(_: Effort) -> Findings:

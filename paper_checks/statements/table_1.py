@@ -203,7 +203,6 @@ def squared_hinge_row(effort: Effort) -> Findings:
     place="Section 3.1",
     says="The squared hinge loss is not twice differentiable, but the sub-differential of its "
     "derivative can be used in a trust region Newton method to solve Equation (7).",
-    kind=Kind.CONSISTENCY,
     refuted_by="A gradient that does not vanish at the end, or an end that depends on the choice.",
 )
 def newton_across_the_kink(effort: Effort) -> Findings:

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from paper_checks import printed
-from paper_checks.checking import PRINTED, Effort, Findings, Kind, Statement, Sure, Verdict
+from paper_checks.checking import PRINTED, Effort, Findings, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONTROL, MEANT, REFUTES, SUPPORTS
 from paper_checks.printed import off_lattice, statistic
 
@@ -44,7 +44,6 @@ def disagreements(summary: int, *detailed: int) -> pd.DataFrame:
     id="D1",
     place="Table 3",
     says="The top-3 accuracies and AUCs are those of Table 7 and Table 10.",
-    kind=Kind.CONSISTENCY,
     refuted_by="A number that differs.",
 )
 def table_3_repeats_tables_7_and_10(_: Effort) -> Findings:
@@ -59,7 +58,6 @@ def table_3_repeats_tables_7_and_10(_: Effort) -> Findings:
     id="D2",
     where="Table 5, row 2",
     says="The numbers are those of Table 12, Table 14 and Table 15 at k = 0.4 L and 20 % observed.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="No difference, or another one than the AUC of BCS on bibtex.",
     correct="BCS on bibtex has AUC 0.7817 (Table 15); 0.7871 has two digits exchanged. The order "
@@ -96,7 +94,6 @@ def rises_beside() -> tuple[float, float, float]:
     id="D3",
     place="Table 6",
     says="Top-K accuracies (Table 3 to Table 8, Table 11 to Table 13) are shares of K n_test.",
-    kind=Kind.CONSISTENCY,
     refuted_by="An accuracy that no number of hits gives.",
 )
 def accuracies_are_counts(_: Effort) -> Findings:
@@ -114,7 +111,6 @@ def accuracies_are_counts(_: Effort) -> Findings:
     id="D3.2",
     place="Table 9",
     says="Hamming losses (Table 5, Table 9, Table 14) are shares of L n_test.",
-    kind=Kind.CONSISTENCY,
     refuted_by="A loss that no number of errors gives.",
 )
 def hamming_losses_are_counts(_: Effort) -> Findings:
@@ -139,7 +135,6 @@ def hits(*tables: int) -> pd.DataFrame:
     id="D4",
     place="Table 8",
     says="Top-1, top-3 and top-5 accuracies (Table 6 to 8, Table 11 to 13) are of one ranking.",
-    kind=Kind.CONSISTENCY,
     refuted_by="Fewer hits among more labels, or more than two for two.",
 )
 def hits_grow_with_k(_: Effort) -> Findings:
@@ -159,7 +154,6 @@ def hits_grow_with_k(_: Effort) -> Findings:
     id="D5",
     place="Table 11",
     says="Binary relevance has no k: its numbers (Table 11 to Table 15) do not change with k/L.",
-    kind=Kind.CONSISTENCY,
     refuted_by="A series with two values.",
 )
 def binary_relevance_does_not_depend_on_k(_: Effort) -> Findings:
@@ -200,7 +194,6 @@ def marks_of(table: int, misplaced: int) -> Findings:
     id="D6",
     place="Table 3",
     says="Bold marks the best of each group, ties included (Table 3 to 7, 10, 12, 13, 15).",
-    kind=Kind.CONSISTENCY,
     refuted_by="A mark missing or misplaced.",
 )
 def bold_marks_the_best(_: Effort) -> Findings:
@@ -215,7 +208,6 @@ def bold_marks_the_best(_: Effort) -> Findings:
     id="D6.1",
     where="caption of Table 8",
     says="Bold marks the best top-5 accuracy of each row, ties included.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="Other cells than the one recorded.",
     correct="compphys, k/L 60 %: squared hinge, 74.00, ties with logistic and should be bold too.",
@@ -232,7 +224,6 @@ def bold_marks_of_table_8(_: Effort) -> Findings:
     id="D6.2",
     where="caption of Table 9",
     says="Bold marks the lowest Hamming loss of each row, ties included.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="Other cells than the three recorded.",
     correct="CPLST should not be bold on bibtex at 20 % (0.0127 against 0.0126), nor on delicious "
@@ -250,7 +241,6 @@ def bold_marks_of_table_9(_: Effort) -> Findings:
     id="D6.3",
     where="caption of Table 11",
     says="Bold marks the best top-1 accuracy of each loss, ties included.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="Other cells than the seven recorded.",
     correct="On autofood, logistic LEML at k/L 20 %, 40 % observed (81.58) should be bold; so "
@@ -268,7 +258,6 @@ def bold_marks_of_table_11(_: Effort) -> Findings:
     id="D6.4",
     where="caption of Table 14",
     says="Bold marks the lowest Hamming loss of each loss function, ties included.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="Other cells than the two recorded.",
     correct="Logistic LEML on autofood at k/L 20 %, 40 % observed (0.0655) should be bold, as "

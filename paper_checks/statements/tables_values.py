@@ -63,7 +63,6 @@ def hamming_losses_above_their_ceiling(_: Effort) -> Findings:
     id="D7.2",
     place="Table 9",
     says="Hamming loss considers overall performance; here BCS's on autofood and compphys.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     refuted_by="Other cells than the seven recorded equal to predicting nothing.",
     correct="If some scores reach 1/2. On autofood at k/L 20 % and 40 % (0.0846) and on compphys "
@@ -91,7 +90,6 @@ def hamming_losses_of_predicting_nothing(_: Effort) -> Findings:
     where="caption of Table 14",
     says="With missing labels LEML has a lower Hamming loss than BCS (said of Table 5, which "
     "repeats three rows of Table 14).",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.LOOSE,
     refuted_by="A row in which BCS is ahead, or losses of BCS near those of predicting nothing.",
     correct="True in every row, but predicting no label at all is ahead of BCS as well, by a "
@@ -124,7 +122,6 @@ def bcs_hamming_losses_of_table_14(_: Effort) -> Findings:
     id="D10",
     where="caption of Table 10",
     says="BCS and CPLST both have AUC 0.7599 on autofood at 20 %, and 0.7705 on compphys at 60 %.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.CONJECTURE,
     refuted_by="Other equal entries than the two recorded, or equal entries that chance explains.",
     correct="One of each pair is probably a copy: all other measures of these rows differ, and "
@@ -155,7 +152,6 @@ def bcs_and_cplst_agree_to_four_digits(_: Effort) -> Findings:
     where="caption of Table 11",
     says="Binary relevance with squared and with squared hinge loss are listed as two methods "
     "(Table 11 to Table 15).",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.HIDDEN,
     refuted_by="Margins above one in the ridge fit, or other counts.",
     correct="With far more features than points (autofood, compphys) every margin stays below one, "
@@ -194,7 +190,6 @@ def coinciding() -> pd.Series:
     id="D17",
     place="Table 2",
     says="The sizes are those of the public data sets and agree with the text.",
-    kind=Kind.CONSISTENCY,
     refuted_by="A total that differs, or an average that no whole total gives.",
 )
 def sizes_of_the_data_sets(_: Effort) -> Findings:
@@ -253,7 +248,6 @@ def cplst_stops_changing_at_full_rank(_: Effort) -> Findings:
     id="D23",
     where="caption of Table 10",
     says="CPLST's AUC on delicious is 0.8833, 0.8814 and 0.8834 at k/L 20, 40 and from 60 % on.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.CONJECTURE,
     refuted_by="A change from 40 to 60 % of the size seen on the data.",
     correct="AUC falls by 0.0019 to 0.0022 from 20 to 40 % and moves by 0.0001 after that: 0.8814 "

@@ -53,7 +53,6 @@ def printed_infimum(Z: Array) -> float:
     id="T3",
     place="Theorem 3",
     says="The risk of the minimiser is at most 'arg inf' of the population risk plus two numbers.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.MISPRINT,
     refuted_by="An arg inf that is a number, or an excess risk below zero or above its bound.",
     correct="inf in place of arg inf on the right; so also in Theorems 4 and 6.",

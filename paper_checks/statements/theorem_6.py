@@ -141,7 +141,6 @@ def _ratio(rows: dict[str, dict[str, float]]) -> float:
     id="B25",
     where="Section 4, paragraph 11, sentence 2",
     says="The proofs do not follow from techniques for matrix predictors or matrix completion.",
-    kind=Kind.CONSISTENCY,
     verdict=Verdict.LOOSE,
     refuted_by="A size at which Theorem 6's value is smaller, or a condition that it lacks.",
     correct="Matrix Bernstein gives R_n <= radius (sqrt(2 max(sigma_1, P Sigma) log(d + L)/n) + R "

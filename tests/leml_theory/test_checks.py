@@ -24,6 +24,7 @@ from simulations import (
     FeatureLaw,
     HeavyTailed,
     IsotropicGaussian,
+    LabelModel,
     LinearLabels,
     LogisticLabels,
     Moments,
@@ -456,9 +457,18 @@ class NotLinear(LogisticLabels):
     kind = "linear"
 
 
+class WrongNoise(LinearLabels):
+    square_moments = LabelModel.square_moments
+
+    def draw(self, X, rows, columns, rng):
+        exact = np.einsum("ed,ed->e", X[rows], self.Z.T[columns])
+        return exact + 1.5 * (super().draw(X, rows, columns, rng) - exact)
+
+
 @pytest.mark.parametrize(
     ("labels", "claim"),
     [
+        (WrongNoise(Z), "`noise`: its square"),
         (WrongCross(Z), "`cross_moments` of label"),
         (WrongSquares(Z), "`square_moments`"),
         (WrongOutcomes(Z), "given x"),

@@ -16,6 +16,7 @@ from simulations import (
     AnisotropicGaussian,
     BernoulliEntries,
     IsotropicGaussian,
+    LabelModel,
     LinearLabels,
     RademacherVectors,
     Scenario,
@@ -171,6 +172,40 @@ def test_elsewhere_it_is_refused_with_the_reason(world, n, reason):
     assert np.isnan(found.excess)
     assert found.kind == ""
     assert found.reason.startswith(reason)
+
+
+class OwnLinear(LabelModel):
+    """What `LinearLabels` says of itself, by a class of one's own."""
+
+    kind = "linear"
+
+    def __init__(self, Z, noise):
+        self.coefficients, self.noise, self.n_labels = Z, noise, Z.shape[1]
+
+    coefficients = None
+
+    def draw(self, X, rows, columns, rng):
+        return (X @ self.coefficients)[rows, columns] + self.noise * rng.normal(size=rows.size)
+
+
+def test_linear_labels_of_one_s_own_are_predicted_like_ours():
+    Z = np.random.default_rng(3).normal(size=(4, 6))
+    found = [
+        predict_world(
+            Scenario(IsotropicGaussian(4), labels, UniformLabels(6)),
+            600,
+            draws=4,
+            rng=np.random.default_rng(0),
+        )
+        for labels in (LinearLabels(Z, 0.7), OwnLinear(Z, 0.7))
+    ]
+    assert found[0] == found[1]
+    assert not found[1]["trace"].reason
+    unknown = Scenario(IsotropicGaussian(4), OwnLinear(Z, None), UniformLabels(6))
+    refused = predict_world(unknown, 600, rng=np.random.default_rng(0))["trace"].reason
+    assert (
+        refused == "needs linear labels, here they are 'linear', `coefficients` or `noise` unknown"
+    )
 
 
 def test_interpolation_is_refused():
