@@ -130,14 +130,14 @@ def cplst_report(X: Any, Y: Any, rank: int) -> CplstReport:
     )
     rounding = 8 * np.sqrt(sum(X.shape) + Y.shape[1]) * _EPS
     gap, tied = _gap(problem.M, rank, rounding)
-    condition = _condition(problem)
+    sigma = problem.singular_values
+    condition = float(sigma[0] / sigma[-1]) if sigma.size else 1.0
     size = float(np.square(Y).sum())
     shift = np.linalg.norm(centred.scores(X) - X @ Z) / (np.sqrt(size) or 1.0)
-    feature_rank = problem.singular_values.size
     report = CplstReport(
         shape=(*X.shape, Y.shape[1]),
         rank=rank,
-        feature_rank=feature_rank,
+        feature_rank=sigma.size,
         condition=condition,
         objective=squared_error(X, Y, Z),
         minimum=least_squared_error(X, Y, rank),
@@ -145,7 +145,7 @@ def cplst_report(X: Any, Y: Any, rank: int) -> CplstReport:
         distance=float(np.linalg.norm(Z - found.Z)),
         gap=gap,
         tied=tied,
-        unique=feature_rank == X.shape[1] and not tied,
+        unique=sigma.size == X.shape[1] and not tied,
         centred_objective=float(np.square(Y - centred.scores(X)).sum()),
         centring_shift=float(shift),
         objective_tolerance=rounding * condition * size,
@@ -185,12 +185,6 @@ def _gap(M: Array, rank: int, rounding: float) -> tuple[float, bool]:
         return np.inf, False
     gap = float(sigma[rank - 1] - sigma[rank])
     return gap, bool(gap <= rounding * sigma[0])
-
-
-def _condition(problem: Compression) -> float:
-    """Return the condition number of X on its row space."""
-    sigma = problem.singular_values
-    return float(sigma[0] / sigma[-1]) if sigma.size else 1.0
 
 
 def _distance_tolerance(problem: Compression, gap: float, rounding: float) -> float:

@@ -54,15 +54,12 @@ class RowSolver:
         system = weight * _gram(X)
         inverse = _cholesky if np.trace(system) < _STEEP else _spectral
         apply, seen = inverse(system)
-        b = _intercept(apply, y) if self.intercept else 0.0
+        b = 0.0
+        if self.intercept:  # where the residual y - X w - b sums to zero
+            both = apply(np.column_stack([y, np.ones(y.size)]))
+            b = float(both[:, 0].sum() / both[:, 1].sum())
         w = weight * np.asarray(X.T @ seen(y - b))
         return np.append(w, b) if self.intercept else w
-
-
-def _intercept(apply: Apply, y: Array) -> float:
-    """Return the b at which the residual y - X w - b sums to zero."""
-    both = apply(np.column_stack([y, np.ones(y.size)]))
-    return float(both[:, 0].sum() / both[:, 1].sum())
 
 
 def _cholesky(system: Array) -> tuple[Apply, Apply]:

@@ -179,14 +179,9 @@ class WeightPosterior:
         gram[np.diag_indices_from(gram)] += noise / variance
         return cls(X, linalg.cho_factor(gram, overwrite_a=True), noise, variance)
 
-    @property
-    def _primal(self) -> bool:
-        """Whether the factor is that of X^T X."""
-        return bool(self.X.shape[1] <= self.X.shape[0])
-
     def means(self, targets: Array) -> Array:
         """Return E[W] (d, k), the ridge regression of E[z] (n, k) on X."""
-        if self._primal:
+        if self.X.shape[1] <= self.X.shape[0]:  # the factor is that of X^T X
             return np.asarray(linalg.cho_solve(self.factor, np.asarray(self.X.T @ targets)))
         return np.asarray(self.X.T @ linalg.cho_solve(self.factor, targets))
 

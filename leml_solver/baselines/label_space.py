@@ -34,7 +34,8 @@ class LabelSpaceClassifier(Baseline):
         data = Centred(X, labels.complete, bool(self.fit_intercept), bool(self.centre))
         problem, self.label_means_ = data.compression(), data.Y_means
         # What an intercept explains of labels that are not centred: their means.
-        rest = label_means(labels) - data.Y_means if self.fit_intercept else 0 * data.Y_means
+        means = np.asarray(labels.complete.mean(axis=0)).ravel()
+        rest = means - data.Y_means if self.fit_intercept else 0 * data.Y_means
         fitted = np.vstack([problem.fitted(ridge), np.sqrt(X.shape[0]) * rest])
         H = self._directions(data, fitted, min(rank, labels.shape[1]))
         W = problem.predictor(problem.M @ H, ridge)
@@ -119,8 +120,3 @@ class PLSTClassifier(LabelSpaceClassifier):
     def _directions(self, data: Centred, fitted: Array, rank: int) -> Array:  # noqa: ARG002
         _, vectors = eigenvectors(data.target_gram())  # smallest eigenvalue first
         return np.ascontiguousarray(vectors[:, ::-1][:, :rank])
-
-
-def label_means(labels: Labels) -> Array:
-    """Return the share of positives of each label, all of them known."""
-    return np.asarray(labels.complete.mean(axis=0)).ravel()

@@ -53,7 +53,12 @@ class Centred:
         """Return the targets in the column space of X."""
         if not sp.issparse(self.X) or np.prod(self.X.shape) <= _SMALL:
             return compress(dense(self.X) - self.X_means, self.targets())
-        return self._from_columns() if self._tall else self._from_rows()
+        values, vectors = _range(self.gram())
+        sigma = np.sqrt(values)
+        if self._tall:  # X^T X = V diag(s^2) V^T
+            return Compression(vectors, sigma, vectors.T @ self.cross() / sigma[:, None])
+        # X X^T = U diag(s^2) U^T
+        return Compression(self.adjoint(vectors) / sigma, sigma, vectors.T @ self.targets())
 
     def ridge(self, ridge: float) -> Array:
         r"""Return the Z that minimises :math:`\|Y - XZ\|_F^2 + ridge \|Z\|_F^2`."""
@@ -120,18 +125,6 @@ class Centred:
             return np.asarray(dense(X.T @ X) - X.shape[0] * np.outer(means, means))
         gram, shift = dense(X @ X.T), np.asarray(X @ means)
         return np.asarray(gram - shift - shift[:, None] + means @ means)
-
-    def _from_columns(self) -> Compression:
-        """Decompose X^T X = V diag(s^2) V^T."""
-        values, V = _range(self.gram())
-        sigma = np.sqrt(values)
-        return Compression(V, sigma, V.T @ self.cross() / sigma[:, None])
-
-    def _from_rows(self) -> Compression:
-        """Decompose X X^T = U diag(s^2) U^T."""
-        values, U = _range(self.gram())
-        sigma = np.sqrt(values)
-        return Compression(self.adjoint(U) / sigma, sigma, U.T @ self.targets())
 
 
 def ridge_regression(X: Any, Y: Any, ridge: float, *, intercept: bool) -> tuple[Array, Array]:

@@ -1,8 +1,8 @@
 """What a cell measures: for every kind, a pure function from parameters and randomness to rows.
 
-Reading order: `records` (the row), `averages`, `planted` (worlds with closed forms),
-`minimisers` (exact fits on samples), `factored` (rank-k fits), `exceedances` (single draws against
-bounds), `precision` (as many draws as it takes).
+Reading order: `records` (the row, and single draws against bounds), `averages`, `planted` (worlds
+with closed forms), `minimisers` (exact fits on samples), `factored` (rank-k fits), `precision` (as
+many draws as it takes).
 """
 
 from collections.abc import Callable

@@ -9,9 +9,8 @@ import numpy as np
 from leml_solver import LOSSES, Ball, FrobeniusBall, Problem, TraceBall, minimise
 from leml_theory.arrays import Array
 from leml_theory.bounds import BALLS, RiskSetting, Setting, minimax_excess, offset_supremum
-from leml_theory.measurements.exceedances import exceedances
 from leml_theory.measurements.factored import leml_at_radius
-from leml_theory.measurements.records import Parameters, Record, record
+from leml_theory.measurements.records import Parameters, Record, exceedances, record
 from leml_theory.predictions import Predicted, predict_world
 from leml_theory.rademacher import Estimate
 from leml_theory.risk import cross_moments, minimum_risk, population_risk

@@ -10,8 +10,7 @@ from leml_solver import LOSSES
 from leml_theory import predictions as sharp
 from leml_theory.arrays import Array
 from leml_theory.bounds import BALLS, RiskSetting, Setting
-from leml_theory.measurements.exceedances import exceedances
-from leml_theory.measurements.records import Parameters, Record, record
+from leml_theory.measurements.records import Parameters, Record, exceedances, record
 from leml_theory.rademacher import Estimate
 from leml_theory.worlds import observation_of
 from simulations import Observation, Planted, RademacherVectors, RareOutlier, UniformLabels

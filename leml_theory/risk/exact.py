@@ -110,17 +110,12 @@ class SquaredRisk:
         if _holds(ball, target):
             Z = ball.project(target)
             return Bracket(self.value(target), self.value(Z), "well specified", Z)
-        if self._is_multiple_of_distance:
+        isotropic = np.allclose(self.S, self.S[0, 0] * np.eye(len(self.S)), rtol=1e-12, atol=0)
+        if isotropic and np.ptp(self.probabilities) < 1e-15:  # |Z - target|_F^2 but for constants
             Z = ball.project(target)
             return Bracket(self.value(Z), self.value(Z), "projection", Z)
         offset = self.value(target)
         return _solved(self._distance(target), ball, tol, offset, "certified quadratic problem")
-
-    @property
-    def _is_multiple_of_distance(self) -> bool:
-        """Whether the risk is |Z - target|_F^2 up to a factor and a constant."""
-        isotropic = np.allclose(self.S, self.S[0, 0] * np.eye(len(self.S)), rtol=1e-12, atol=0)
-        return isotropic and bool(np.ptp(self.probabilities) < 1e-15)
 
     def _distance(self, target: Array) -> Problem:
         """Return sum_l p_l |S^(1/2)(z_l - target_l)|^2/2 as a squared-loss problem."""

@@ -12,9 +12,14 @@ import pandas as pd
 from command_line import painted
 from leml_theory.runs.cells import digest, json_ready
 from leml_theory.runs.provenance import installed_version
-from leml_theory.sweep.contradictions import contradictions, sharp_rows
 from leml_theory.sweep.experiments import CheckRow, Experiment, SlopeRow
-from leml_theory.sweep.frame import comparisons, undecided_bounds, violations
+from leml_theory.sweep.frame import (
+    comparisons,
+    contradictions,
+    sharp_rows,
+    undecided_bounds,
+    violations,
+)
 from leml_theory.sweep.tables import slope_frame, text_lines
 
 _PACKAGES = ("leml-theory", "numpy", "scipy", "pandas", "numba", "matplotlib", "seaborn")

@@ -9,6 +9,7 @@ from leml_solver.algorithms import balancing
 from leml_theory.arrays import Array
 from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict
 from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SUPPORTS
+from paper_checks.cplst import squared_error
 from paper_checks.statements.section_2 import soft_threshold
 from paper_checks.worlds.factored import SQUARED, FactorWorld, factor_world, vec
 from paper_checks.worlds.instances import Instance, ordinary
@@ -66,7 +67,8 @@ def factored_equals_convex(effort: Effort) -> Findings:
     data = ordinary(effort.rng)
     found, few = (_fit(data, rank, 3.0) for rank in (7, 2))
     convex = _proximal_gradient(data, 3.0)
-    value = _convex_value(data, convex, 3.0)
+    error = squared_error(data.X, data.Y, convex)
+    value = 0.5 * error + 3.0 * TraceBall(1.0).norm(convex)
     ratio = half_squares(few.W, few.H) / TraceBall(1.0).norm(few.W @ few.H.T)
     gap = found.certificate.gap if found.certificate else np.inf
     least = found.objective
@@ -93,11 +95,6 @@ def _proximal_gradient(data: Instance, penalty: float, iterations: int = 3000) -
             break
         Z = moved
     return Z
-
-
-def _convex_value(data: Instance, Z: Array, penalty: float) -> float:
-    """Return |Y - XZ|^2 / 2 + penalty |Z|_tr."""
-    return float(0.5 * np.square(data.Y - data.X @ Z).sum() + penalty * TraceBall(1.0).norm(Z))
 
 
 @Statement(

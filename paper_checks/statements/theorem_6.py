@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from leml_theory import predictions as sharp
 from leml_theory.bounds import Setting, matrix_bernstein, paper_route, theorem_3
 from leml_theory.bounds import complexity as bounds
@@ -12,7 +10,6 @@ from leml_theory.rademacher import Estimate, rademacher_average
 from paper_checks.checking import Effort, Findings, Kind, Statement, Sure, Verdict, valid_value
 from paper_checks.checking.fact import CONDITION, CONTROL, REFUTES, REPAIRED, SLACK, SUPPORTS
 from simulations import (
-    FeatureLaw,
     IsotropicGaussian,
     NonNegative,
     Observation,
@@ -55,7 +52,8 @@ def theorem_6(effort: Effort) -> Findings:
     n = 10**6
     valid = paper_route(Setting.of(law, skewed, n))
     average = rademacher_average(law, skewed, n, draws=draws, rng=effort.rng)
-    few, many = (_route_valid(zipf(100, 2.0), points) for points in (10**8, 10**10))
+    signs, rare = RademacherVectors(128), WeightedLabels(zipf(100, 2.0))
+    few, many = (paper_route(Setting.of(signs, rare, m)).valid for m in (10**8, 10**10))
     wide = paper_route(Setting.of(law, UniformLabels(33), n))
     constant = bounds.paper_constant(16_627)
     first = next(size for size in range(16_600, 16_700) if beats_theorem_3(size))
@@ -68,10 +66,6 @@ def theorem_6(effort: Effort) -> Findings:
     yield CONTROL.equal("valid for 100 Zipf-2 labels at n = 10^8", few, False, 0)
     yield CONTROL.equal("valid for them at n = 10^10", many, True, 0)
     yield CONTROL.equal("valid at d = 32, L = 33", wide.valid, False, 0)
-
-
-def _route_valid(label_law: tuple[float, ...], n: int) -> bool:
-    return paper_route(Setting.of(RademacherVectors(128), WeightedLabels(label_law), n)).valid
 
 
 @Statement(
@@ -88,19 +82,15 @@ def one_label_too_often(effort: Effort) -> Findings:
     shares = (1 / size, 0.4, 0.8)
     patterns: list[Observation] = [UniformLabels(size)]
     patterns += [WeightedLabels(heavy_label(size, share)) for share in shares[1:]]
-    low, middle, high = (_in_root_n(law, seen, n, draws, effort.rng) for seen in patterns)
+    low, middle, high = (
+        rademacher_average(law, seen, n, draws=draws, rng=effort.rng).scaled(math.sqrt(n))
+        for seen in patterns
+    )
     spiked = sharp.spectral_norm(size, patterns[2].probabilities / size)
     yield SUPPORTS.mean_below("P = 1/L, over Theorem 3", low, 0.35)
     yield SUPPORTS.mean_above("P = 0.8, over Theorem 3", high, 0.75)
     yield CONTROL.mean_equal("P = 0.8, against the spiked-column formula", high, spiked, slack=0.01)
     yield SUPPORTS.mean_above("P = 0.4 against P = 1/L", middle, 1.5 * low.value)
-
-
-def _in_root_n(
-    law: FeatureLaw, seen: Observation, n: int, draws: int, rng: np.random.Generator
-) -> Estimate:
-    average = rademacher_average(law, seen, n, draws=draws, rng=rng)
-    return average.scaled(math.sqrt(n))
 
 
 @Statement(

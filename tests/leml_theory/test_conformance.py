@@ -14,9 +14,14 @@ from leml_theory.measurements.minimisers import _pooled_excess
 from leml_theory.plots.panel import regimes
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep import __main__ as sweep
-from leml_theory.sweep.contradictions import contradictions, contradicts, sharp_rows
 from leml_theory.sweep.experiments.custom import WORLDS, Grid
-from leml_theory.sweep.frame import results_frame, violations
+from leml_theory.sweep.frame import (
+    contradictions,
+    contradicts,
+    results_frame,
+    sharp_rows,
+    violations,
+)
 from leml_theory.worlds import LAWS
 from simulations import FeatureLaw, LinearLabels, Scenario, UniformLabels
 from tests.extensions_example import Autoregressive

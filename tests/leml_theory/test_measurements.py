@@ -8,9 +8,9 @@ import pytest
 from leml_solver import LOSSES, TraceBall, certify, minimise
 from leml_theory.bounds import RiskSetting, Setting
 from leml_theory.measurements import MEASUREMENTS, measure
-from leml_theory.measurements.exceedances import exceedances
 from leml_theory.measurements.minimisers import _trial
 from leml_theory.measurements.planted import _excesses, _signal
+from leml_theory.measurements.records import exceedances
 from leml_theory.runs.cells import Cell
 from leml_theory.worlds import feature_law, label_model
 from simulations import RademacherVectors, Scenario, UniformLabels, WeightedLabels, heavy_label

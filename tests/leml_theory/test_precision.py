@@ -8,8 +8,7 @@ from leml_theory.measurements import MEASUREMENTS, measure
 from leml_theory.measurements.precision import LOOKS, measure_precisely, pooled
 from leml_theory.rademacher import Estimate
 from leml_theory.runs.cells import Cell
-from leml_theory.sweep.contradictions import contradictions
-from leml_theory.sweep.frame import columns, violations
+from leml_theory.sweep.frame import columns, contradictions, violations
 from leml_theory.sweep.rates import family_t, looks
 
 FEW, PLACE = 20, {"quantity": "excess risk", "ball": "trace", "radius": 1.0}

@@ -46,9 +46,9 @@ MUTATIONS = {
         Mutation("bound of a larger penalty", ".proved_bound", larger_penalty),
         Mutation(
             "bounds of a larger penalty",
-            "paper_checks.worlds.proved_minima.minimise_rank",
+            "paper_checks.worlds.factored.minimise_rank",
             larger_penalty,
         ),
-        Mutation("three iterations", "paper_checks.worlds.proved_minima.ITERATIONS", constant(3)),
+        Mutation("three iterations", "paper_checks.worlds.factored.ITERATIONS", constant(3)),
     ],
 }
