@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import TypeVar
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "add_seed",
     "counted",
     "numbers",
+    "output_folder",
     "page_parser",
     "painted",
     "run_command",
@@ -111,6 +113,21 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     text = "worker processes (default: one per core)"
     cores = os.cpu_count() or 1
     parser.add_argument("--jobs", type=whole_number(), default=cores, metavar="N", help=text)
+
+
+def output_folder(name: str, option: str) -> Path:
+    """Return the folder that an option names, made where it does not exist, or say why it is none.
+
+    To be called before the work rather than after it.
+    """
+    folder = Path(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"{option} {name}: cannot be made ({error.strerror}).") from error
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{option} {name}: cannot be written to; name another folder.")
+    return folder
 
 
 def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -6,14 +6,15 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tqdm import tqdm
 
-from command_line import add_seed, page_parser, run_command
+from command_line import add_seed, output_folder, page_parser, run_command
 from documents import check_target, write_document
 from paper_checks.checking import Statement, Verdict
 from paper_checks.checking.errata import TITLE, errata
-from paper_checks.checking.report import evidence, report_folder, write_report
+from paper_checks.checking.report import evidence, write_report
 from paper_checks.checking.running import Result, paper, run, select
 from paper_checks.page import check_page, write_page
 
@@ -103,7 +104,7 @@ def _check_usage(options: argparse.Namespace) -> None:
     # Better now than after minutes of checks.
     for path, check in (
         (options.out, check_target),
-        (options.report, report_folder),
+        (options.report, partial(output_folder, option="--report")),
         (options.html, check_page),
     ):
         if path is not None:

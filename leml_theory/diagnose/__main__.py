@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from command_line import add_seed, page_parser, run_command, whole_number
+from command_line import add_seed, output_folder, page_parser, run_command, whole_number
 from leml_solver.readers import Dataset, ReadError, read
 from leml_solver.readers.arguments import (
     add_reading_arguments,
@@ -78,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     """Read, diagnose and print."""
     load_plugins(options.plugin)
-    folder = None if options.out is None else _folder(options.out)
+    folder = None if options.out is None else output_folder(options.out, "--out")
     rng = np.random.default_rng(options.seed)
     try:
         data = read(options.data, read_options(options))
@@ -131,18 +130,6 @@ def _parts(
         raise ReadError(f"{options.data}: {n} rows are too few to hold some out; use --split all.")
     train, test = data.rows(np.sort(order[:cut])), data.rows(np.sort(order[cut:]))
     return train, test, f"{cut} of {n} (the others held out at random)"
-
-
-def _folder(name: str) -> Path:
-    """Create the output folder before the work rather than after it."""
-    folder = Path(name)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(f"--out {name}: cannot be made ({error.strerror}).") from error
-    if not os.access(folder, os.W_OK):
-        raise ValueError(f"--out {name}: cannot be written to; name another folder.")
-    return folder
 
 
 def _write(folder: Path, text: str, numbers: str, found: Diagnosis) -> None:

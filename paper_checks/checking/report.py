@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
+from command_line import output_folder
 from documents import write_document
 from paper_checks.checking.errata import TITLE, compared, errata
 from paper_checks.checking.fact import Fact
@@ -53,23 +53,12 @@ def write_report(results: Sequence[Result], folder: str, *, quick: bool, seed: i
     seed : int
         Seed of the measurements behind the pictures.
     """
-    target = report_folder(folder)
+    target = output_folder(folder, "--report")
     drawn = _draw(target, seed)
     wrong = [result for result in results if result.statement.verdict is not Verdict.HOLDS]
     write_document(errata(wrong, len(results)), target / "errata.md", title=TITLE)
     page = _page(results, drawn, f"{'quick' if quick else 'full'} run, seed {seed}")
     return write_document(page, target / "report.md", title="The paper, statement by statement")
-
-
-def report_folder(folder: str) -> Path:
-    """Return the folder of a report, made where it does not exist."""
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise ValueError(f"--report needs a folder, and {folder!r} is a file.")
-    target.mkdir(parents=True, exist_ok=True)
-    if not os.access(target, os.W_OK):
-        raise ValueError(f"--report cannot write into {folder!r}.")
-    return target
 
 
 def _draw(folder: Path, seed: int) -> dict[str, str]:

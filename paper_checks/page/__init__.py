@@ -1,12 +1,11 @@
 """The statements of the paper as a page: verdicts, filters and the evidence behind each."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from documents import interactive_page, packaged
+from documents import check_target, interactive_page, packaged
 from paper_checks.checking.running import Result
 from paper_checks.checking.verdict import Verdict
 from safe_files import write_text
@@ -19,12 +18,9 @@ _TOLD = ("id", "place", "says", "how", "refuted_by", "correct", "why", "example"
 
 def check_page(path: str) -> Path:
     """Return the path of a page that can be written, or say what is wrong with it."""
-    target = Path(path)
-    if target.suffix != ".html":
+    if Path(path).suffix != ".html":
         raise ValueError(f"--html needs a file named *.html, got {path!r}.")
-    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-        raise ValueError(f"{str(target.parent)!r} is not a folder that can be written to.")
-    return target
+    return check_target(path)
 
 
 def write_page(results: Sequence[Result], path: str, *, quick: bool, seed: int) -> Path:
