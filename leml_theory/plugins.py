@@ -4,8 +4,6 @@ A plugin is known by the hash of its content.  It runs once per process, in work
 its content is still what it was when the run began.  Workers on other machines get the content.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import sys
@@ -14,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from leml_theory.runs.cells import Cell
 
@@ -33,7 +31,7 @@ class Plugin:
     content: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, path: str | Path) -> Plugin:
+    def of(cls, path: str | Path) -> Self:
         """Return the plugin in a file as it is now."""
         content = _content(path)
         return cls(str(Path(path).resolve()), hashlib.sha256(content).hexdigest(), content)

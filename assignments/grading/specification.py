@@ -1,12 +1,10 @@
 """What an assignment asks: its questions, their tests and points, as written to an autograder."""
 
-from __future__ import annotations
-
 import ast
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 _CLOSED = (  # what is bound in these stays in them
     ast.FunctionDef,
@@ -74,7 +72,7 @@ class Specification:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, path: Path) -> Specification:
+    def load(cls, path: Path) -> Self:
         """Read what `save` has written."""
         fields = json.loads(path.read_text(encoding="utf-8"))
         questions = tuple(_question(entry) for entry in fields.pop("questions"))

@@ -1,10 +1,8 @@
 """Scores and true labels in blocks of rows: never all n x L of them at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numba
 import numpy as np
@@ -73,7 +71,7 @@ class TrueLabels:
     mask: Any = None
 
     @classmethod
-    def of(cls, Y: Any, mask: Any = None, *, shape: tuple[int, int] | None = None) -> TrueLabels:
+    def of(cls, Y: Any, mask: Any = None, *, shape: tuple[int, int] | None = None) -> Self:
         """Check labels and mask, and return them ready to be cut into blocks."""
         labels = _checked_labels(Y)
         expected = tuple(labels.shape if shape is None else shape)

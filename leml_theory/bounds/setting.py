@@ -1,10 +1,8 @@
 """What a bound needs to know about a world and a loss, and what it returns."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from argument_checks import nonnegative, one_of, open_probability, positive, positive_integer
 from leml_solver.losses import Loss
@@ -136,7 +134,7 @@ class Setting:
         *,
         radius: float = 1.0,
         ball: str = "trace",
-    ) -> Setting:
+    ) -> Self:
         """Collect the setting of n points of the given laws."""
         probabilities = observation.probabilities
         numbers = None if observation.fixed else observation.label_numbers
@@ -229,7 +227,7 @@ class RiskSetting:
         label_bound: float = 1.0,
         delta: float = 0.05,
         certificate_gap: float = 0.0,
-    ) -> RiskSetting:
+    ) -> Self:
         """Ask the loss for its constants where |f| <= radius * sup|x| and |y| <= label_bound."""
         labels = extended_nonnegative(label_bound, "label_bound")
         predictions = setting.radius * setting.feature_moments.radius

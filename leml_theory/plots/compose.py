@@ -1,13 +1,11 @@
 """From panels to a figure: axes, legends under their panels, a title above, a caption below."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -104,9 +102,7 @@ class Picture:
     topic: str = ""
 
     @classmethod
-    def of(
-        cls, topic: str, panels: Sequence[Panel], beside: int, advice: str, **more: Any
-    ) -> Picture:
+    def of(cls, topic: str, panels: Sequence[Panel], beside: int, advice: str, **more: Any) -> Self:
         """Return a picture of any number of panels, the first twelve of them, `beside` in a row."""
         left_out = len(panels) - _MOST_PANELS
         remark = f"{left_out} more panels are left out: {advice}." if left_out > 0 else ""

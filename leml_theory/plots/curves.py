@@ -15,13 +15,7 @@ from leml_theory.plots.panel import Panel, numbers
 from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS, PREDICTIONS, Look, write_beside
 from leml_theory.plots.ticks import label_logs, label_values, number
 from leml_theory.plots.titles import signed
-from leml_theory.plots.validity import (
-    above,
-    best_of_family,
-    best_valid,
-    drawn_bounds,
-    short_reason,
-)
+from leml_theory.plots.validity import above, best_of_family, best_valid, drawn_bounds, short_reason
 from leml_theory.sweep.frame import is_valid
 from leml_theory.sweep.rates import curve_slope, local_slopes, log_log_slope
 

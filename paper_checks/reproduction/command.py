@@ -62,17 +62,14 @@ def _parser() -> argparse.ArgumentParser:
     text = "fewer starts, patterns and folds, and a budget of a minute"
     parser.add_argument("--quick", action="store_true", help=text)
     text = "minutes after which a partial table is printed (default: no limit; 1 with --quick)"
-    parser.add_argument("--budget", type=_minutes, metavar="MINUTES", help=text)
+    parser.add_argument(
+        "--budget", type=lambda text: numbers(0.01, 1e6)(text)[0], metavar="MINUTES", help=text
+    )
     text = "measure again what other code or another version measured"
     parser.add_argument("--recompute", action="store_true", help=text)
     add_seed(parser)
     add_jobs(parser)
     return parser
-
-
-def _minutes(text: str) -> float:
-    """Read a budget."""
-    return numbers(0.01, 1e6)(text)[0]
 
 
 def _request(options: argparse.Namespace) -> Request:

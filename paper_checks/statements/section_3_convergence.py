@@ -8,12 +8,7 @@ from paper_checks.checking.fact import ANSWERS, CONDITION, CONTROL, REFUTES
 from paper_checks.cplst import least_squared_error
 from paper_checks.statements.claims_1_and_2 import CLEAR_GAP
 from paper_checks.statements.section_2 import soft_threshold
-from paper_checks.worlds.factored import (
-    alternate,
-    factored_objective,
-    proved_bound,
-    proved_gaps,
-)
+from paper_checks.worlds.factored import alternate, factored_objective, proved_bound, proved_gaps
 from paper_checks.worlds.instances import Instance, shaped
 
 PENALTY = 0.5

@@ -194,19 +194,8 @@ def _fit_row(experiment: str, fit: Fit, ball: str, rows: pd.DataFrame) -> SlopeR
         predicted = curve_slope(points[0], rows["predicted"], points[2] / points[1])
     asymptotic = fit.asymptotic[ball]
     verdict = _verdict(fit.rule, slope, asymptotic, predicted, local_slopes(*points))
-    return SlopeRow(
-        experiment,
-        fit.series,
-        fit.quantity,
-        ball,
-        fit.axis,
-        slope.slope,
-        slope.stderr,
-        asymptotic,
-        predicted,
-        fit.rule,
-        verdict,
-    )
+    place = (experiment, fit.series, fit.quantity, ball, fit.axis)
+    return SlopeRow(*place, slope.slope, slope.stderr, asymptotic, predicted, fit.rule, verdict)
 
 
 def _verdict(
