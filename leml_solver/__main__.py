@@ -293,6 +293,8 @@ def evaluate(options: Options) -> None:
     data, rows = _chosen(read(options.data, reading), options, "test")
     scores, truth = estimator_scores(model, data.X), data.targets()
     metrics, areas = evaluate_scores(truth, scores, ks=options.top), label_auc(truth, scores)
+    known = areas[~np.isnan(areas)]
+    macro = f"{known.mean():.4f} (over {known.size} labels)" if known.size else "no label has one"
     _say(data)
     _print_table(
         [
@@ -301,18 +303,12 @@ def evaluate(options: Options) -> None:
             *((f"recall at {k}", f"{100 * v:.2f} %") for k, v in metrics.recall.items()),
             *((f"nDCG at {k}", f"{100 * v:.2f} %") for k, v in metrics.ndcg.items()),
             ("average AUC", f"{metrics.auc:.4f} (over {metrics.n_auc_rows} rows)"),
-            ("macro AUC", _macro_auc(areas)),
+            ("macro AUC", macro),
             ("micro F1", f"{metrics.micro_f1:.4f}"),
             ("macro F1", f"{metrics.macro_f1:.4f} (over {areas.size} labels)"),
             ("Hamming loss", f"{metrics.hamming:.4f} (over {metrics.n_observed} entries)"),
         ]
     )
-
-
-def _macro_auc(areas: NDArray[Any]) -> str:
-    """Return the mean of the labels' AUC, and how many labels have one."""
-    known = areas[~np.isnan(areas)]
-    return f"{known.mean():.4f} (over {known.size} labels)" if known.size else "no label has one"
 
 
 def predict(options: Options) -> None:

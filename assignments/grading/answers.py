@@ -197,12 +197,9 @@ def _student_error(name: str, error: Any) -> AnswerError:
     cls: type[AnswerError] = AnswerError
     if base is not None:
         cls = type("AnswerError", (AnswerError, base), {})
-    return cls(f"`{name}` {_trouble(error)}")
-
-
-def _trouble(error: Any) -> str:
     text = str(error.get("text", ""))[:_LONGEST] if isinstance(error, dict) else ""
-    return text + "." if text.startswith("returned ") else f"raised {_error_text(error)}"
+    trouble = text + "." if text.startswith("returned ") else f"raised {_error_text(error)}"
+    return cls(f"`{name}` {trouble}")
 
 
 def _short(value: Any) -> str:

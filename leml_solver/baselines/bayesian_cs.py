@@ -120,7 +120,9 @@ class BayesianCSClassifier(Baseline):
         self.Phi_ = rng.standard_normal((k, labels.shape[1])) / np.sqrt(k)
         weights = WeightPosterior.of(with_constant(X, self.fit_intercept), noise, variance)
         if labels.is_full:
-            self._fit_full(weights, labels)
+            targets = np.asarray(labels.complete @ self.Phi_.T)
+            self.W_ = weights.means(targets)  # exact: every label is clamped
+            self.bounds_, self.n_iter_ = [weights.fit_terms(self.W_, targets)], 1
         else:
             self._fit_missing(weights, labels)
 
@@ -128,12 +130,6 @@ class BayesianCSClassifier(Baseline):
         return SparsityPrior(
             positive(self.prior_shape, "prior_shape"), positive(self.prior_rate, "prior_rate")
         )
-
-    def _fit_full(self, weights: WeightPosterior, labels: Labels) -> None:
-        """Set q(W), which is exact: every label is clamped."""
-        targets = np.asarray(labels.complete @ self.Phi_.T)
-        self.W_ = weights.means(targets)
-        self.bounds_, self.n_iter_ = [weights.fit_terms(self.W_, targets)], 1
 
     def _fit_missing(self, weights: WeightPosterior, labels: Labels) -> None:
         """Improve q(W), q(y) of the missing labels and q(alpha) in turn."""

@@ -1,8 +1,8 @@
 """What a cell measures: for every kind, a pure function from parameters and randomness to rows.
 
 Reading order: `records` (the row, and single draws against bounds), `averages`, `planted` (worlds
-with closed forms), `minimisers` (exact fits on samples), `factored` (rank-k fits), `precision` (as
-many draws as it takes).
+with closed forms), `minimisers` (fits on samples, exact and of rank k), `precision` (as many draws
+as it takes).
 """
 
 from collections.abc import Callable

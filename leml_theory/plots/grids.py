@@ -88,17 +88,12 @@ def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
     """
     worlds = rows["labels"].replace("worst planted", "planted")
     if varies(rows, "loss") and rows.groupby("labels")["loss"].nunique().max() < 2:
-        worlds = worlds + " (" + rows["loss"].map(_words) + ")"
+        worlds = worlds + " (" + rows["loss"].str.replace("_", " ") + ")"
         rows = rows.assign(loss="several")
     if rows["radius_factor"].notna().any():
         factors = rows["radius_factor"].where(rows["ball"] != "pooled", rows["radius"])
         rows = rows.assign(radius_factor=factors)
-    return rows.assign(labels=worlds, loss=rows["loss"].map(_words))
-
-
-def _words(name: str) -> str:
-    """Return the name of an option's value in words."""
-    return name.replace("_", " ")
+    return rows.assign(labels=worlds, loss=rows["loss"].str.replace("_", " "))
 
 
 def _column(rows: pd.DataFrame, axis: str) -> str:

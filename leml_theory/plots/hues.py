@@ -49,7 +49,9 @@ def draw_hues(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
     ordered = not isinstance(hues[0], str)
     name = "viridis_r" if ordered else "colorblind"
     colours = seaborn.color_palette(name, len(hues) + ordered)[ordered:]
-    categories = [] if pd.api.types.is_numeric_dtype(rows[panel.axis]) else _names(rows, panel)
+    categories: list[str] = []
+    if not pd.api.types.is_numeric_dtype(rows[panel.axis]):  # those of other panels too
+        categories = list(map(str, rows.attrs.get(panel.axis) or values_of(rows, panel.axis)))
     ax.set(xscale="linear" if categories else "log", yscale="log")
     if not categories:
         # Set beforehand: for a single place matplotlib finds limits that rounding makes equal.
@@ -81,11 +83,6 @@ def _bounded(rows: pd.DataFrame, panel: Panel, hue: Any) -> bool:
     """Return whether a bound is valid at a point of this colour."""
     own = rows[rows[panel.hue] == hue]
     return own.empty or bool(np.isfinite(best_valid(own)).any())
-
-
-def _names(rows: pd.DataFrame, panel: Panel) -> list[str]:
-    """Return the categories across, those of other panels too."""
-    return list(map(str, rows.attrs.get(panel.axis) or values_of(rows, panel.axis)))
 
 
 def _draw_hue(

@@ -212,15 +212,10 @@ def _cells(plans: dict[str, list[Planned]], seed: int) -> list[Cell]:
 def _write(out: str, frame: pd.DataFrame, summary: Summary, run: dict[str, Any]) -> None:
     """Write results.csv and summary.json."""
     table = frame.to_csv(index=False)
-    run = {**run, "results_sha256": _digest(table.encode())}
+    run = {**run, "results_sha256": hashlib.sha256(table.encode()).hexdigest()}
     with _writing(out):
         write_text(Path(out, "results.csv"), table)
         write_text(Path(out, "summary.json"), summary_json(summary, run))
-
-
-def _digest(content: bytes) -> str:
-    """Return the checksum by which a table is recognised."""
-    return hashlib.sha256(content).hexdigest()
 
 
 @contextmanager
@@ -332,7 +327,8 @@ def _read_table(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise ValueError(f"`{path}` does not exist; run the sweep with --out {path.parent} first.")
     content = path.read_bytes()
-    if read_summary(path.with_name("summary.json")).get("results_sha256") != _digest(content):
+    written = read_summary(path.with_name("summary.json")).get("results_sha256")
+    if written != hashlib.sha256(content).hexdigest():
         raise ValueError(
             f"`{path}` has changed since it was written; run the sweep again to restore it."
         )

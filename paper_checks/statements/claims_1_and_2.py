@@ -248,7 +248,8 @@ def ties_separate_the_closed_forms(effort: Effort) -> Findings:
     """With sigma_k = sigma_{k+1}, write down a second solution of Equation (4)."""
     data = tied(effort.rng)
     report = cplst_report(data.X, data.Y, data.rank)
-    clear = cplst_report(*_fields(shaped(effort.rng, CLEAR_GAP, 2)))
+    free = shaped(effort.rng, CLEAR_GAP, 2)
+    clear = cplst_report(free.X, free.Y, free.rank)
     found, other = cplst(data.X, data.Y, data.rank), _turned_cplst(data)
     values = [cplst_objective(data.X, data.Y, pair) for pair in (found, other)]
     apart = float(np.linalg.norm(found.Z - other.Z))
@@ -260,11 +261,6 @@ def ties_separate_the_closed_forms(effort: Effort) -> Findings:
     yield CONTROL.equal("tie recognised", report.tied, 1, 0, "exact")
     yield CONTROL.equal("tie seen where there is a gap", clear.tied, 0, 0, "exact")
     yield "; ".join(report.remarks)
-
-
-def _fields(data: Instance) -> tuple[Array, Array, int]:
-    """Return X, Y and k."""
-    return data.X, data.Y, data.rank
 
 
 def _turned_cplst(data: Instance) -> CPLST:
