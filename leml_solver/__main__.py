@@ -363,18 +363,14 @@ def _split_rows(data: Dataset, options: Options, part: str) -> tuple[NDArray[Any
     if which == "all" or (which is None and f"{part}_idx" not in data.splits):
         return None, "all"
     if isinstance(which, float):
-        return _held_out(which, n, options.seed, part), f"{part}, {which:g} held out"
+        order, cut = np.random.default_rng(options.seed).permutation(n), n - round(which * n)
+        rows = np.sort(order[:cut] if part == "train" else order[cut:])
+        return rows, f"{part}, {which:g} held out"
     name = f"{part}_idx" if which is None else f"{which}_{part}_idx"
     if name not in data.splits:
         known = ", ".join(sorted(data.splits)) or "none"
         raise ReadError(f"{options.data}: has no rows {name}; there are {known}.")
     return data.splits[name], name
-
-
-def _held_out(share: float, n: int, seed: int, part: str) -> NDArray[Any]:
-    order = np.random.default_rng(seed).permutation(n)
-    cut = n - round(share * n)
-    return np.sort(order[:cut] if part == "train" else order[cut:])
 
 
 @contextlib.contextmanager

@@ -37,20 +37,6 @@ def minimax_excess(setting: Setting, rank: int, *, noise: float = 1.0) -> float:
     >>> round(minimax_excess(setting, rank=1), 5)
     0.00188
     """
-    _check(setting)
-    d, n_labels, variance = setting.n_features, setting.n_labels, setting.moments.top_eigenvalue
-    largest = min(positive_integer(rank, "rank"), d, n_labels)
-    k = np.arange(1, largest + 1)
-    slots = setting.n * setting.labels_per_point / n_labels
-    information = slots * variance / positive(noise, "noise") ** 2
-    cubes = math.pi**2 * max(d, n_labels) / setting.radius**2
-    prior = cubes * k ** (2 if setting.ball == "trace" else 1)
-    entries = k * max(d, n_labels)
-    return float((entries * variance / (2 * n_labels) / (information + prior)).max())
-
-
-def _check(setting: Setting) -> None:
-    """Refuse the settings that the proof does not speak of."""
     moments = setting.moments
     isotropic = math.isclose(moments.second_moment, setting.n_features * moments.top_eigenvalue)
     uniform = math.isclose(setting.min_probability, setting.max_probability)
@@ -59,3 +45,12 @@ def _check(setting: Setting) -> None:
             "`setting` must have isotropic Gaussian features and uniform labels, exactly s at "
             f"every point, got {setting!r}."
         )
+    d, n_labels, variance = setting.n_features, setting.n_labels, moments.top_eigenvalue
+    largest = min(positive_integer(rank, "rank"), d, n_labels)
+    k = np.arange(1, largest + 1)
+    slots = setting.n * setting.labels_per_point / n_labels
+    information = slots * variance / positive(noise, "noise") ** 2
+    cubes = math.pi**2 * max(d, n_labels) / setting.radius**2
+    prior = cubes * k ** (2 if setting.ball == "trace" else 1)
+    entries = k * max(d, n_labels)
+    return float((entries * variance / (2 * n_labels) / (information + prior)).max())

@@ -18,8 +18,7 @@ from matplotlib.transforms import ScaledTranslation
 from leml_theory.plots.captions import caption
 from leml_theory.plots.categories import draw_categories, draw_outlier
 from leml_theory.plots.curves import draw_curves, draw_ratio, draw_slopes, is_text
-from leml_theory.plots.hues import draw_heat, draw_hues
-from leml_theory.plots.maps import draw_map
+from leml_theory.plots.hues import draw_heat, draw_hues, draw_map
 from leml_theory.plots.panel import Panel, setting
 from leml_theory.plots.style import PREDICTIONS, picture_style, write_beside
 from leml_theory.plots.ticks import label_logs

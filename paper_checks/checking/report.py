@@ -14,7 +14,6 @@ from tqdm import tqdm
 from command_line import output_folder
 from documents import write_document
 from paper_checks.checking.errata import TITLE, compared, errata
-from paper_checks.checking.fact import Fact
 from paper_checks.checking.running import Result, one_thread
 from paper_checks.checking.verdict import Verdict
 
@@ -138,11 +137,9 @@ def evidence(result: Result) -> list[str]:
     """Return the facts of a result, one line each: name, both sides, tolerance and its reason."""
     if result.outcome is None:
         return [f"no evidence: {result.error}"]
-    return [_fact_line(fact) for fact in result.outcome.facts]
-
-
-def _fact_line(fact: Fact) -> str:
-    """Return one comparison in words."""
-    mark = "" if fact.holds else "FAILS: "
-    tolerance = f" (tolerance {fact.tolerance:.2g}: {fact.reason})" if fact.reason else ""
-    return f"{fact.bears.name.lower()}: {mark}{compared(fact)}{tolerance}"
+    lines = []
+    for fact in result.outcome.facts:
+        mark = "" if fact.holds else "FAILS: "
+        tolerance = f" (tolerance {fact.tolerance:.2g}: {fact.reason})" if fact.reason else ""
+        lines.append(f"{fact.bears.name.lower()}: {mark}{compared(fact)}{tolerance}")
+    return lines

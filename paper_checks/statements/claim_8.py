@@ -190,8 +190,11 @@ def claim_8(effort: Effort) -> Findings:
     one = bousquet_linear_gap(
         narrow, RiskSetting.of(LINEAR, narrow, delta=delta), theorem_3(narrow), symmetric=True
     )
-    exact = sign_sum_mean(400) / 400
-    plain_gap = _one_label_gap(exact, 400, delta)
+    single = Setting.of(RademacherVectors(1), UniformLabels(1), 400)
+    exact = BoundValue("exact", sign_sum_mean(400) / 400)
+    plain_gap = bousquet_linear_gap(
+        single, RiskSetting.of(LINEAR, single, delta=delta), exact, symmetric=True
+    ).value
     V = RademacherVectors(1).signed_sums(np.full(8, 9), effort.rng)
     # E x = 0, so that every Z has risk zero, but x is not symmetric: the mean is not R_n.
     law = RareOutlier(0.01 / 0.99, 1.0, 0.01)
@@ -207,13 +210,6 @@ def claim_8(effort: Effort) -> Findings:
     yield CONTROL.at_most("and never above two", plain / signed, 2.0)
     yield CONTROL.equal("E x there", law.mean, 0.0, 1e-15)
     yield REFUTES.equal("trace over Frobenius norm, n = 1", _norm_ratio(point), 1.0, 1e-12)
-
-
-def _one_label_gap(average: float, n: int, delta: float) -> float:
-    """Return Bousquet's bound on the gap for one feature and one label, from the exact R_n."""
-    setting = Setting.of(RademacherVectors(1), UniformLabels(1), n)
-    risk = RiskSetting.of(LINEAR, setting, delta=delta)
-    return bousquet_linear_gap(setting, risk, BoundValue("exact", average), symmetric=True).value
 
 
 def _tail(gap: float, n: int) -> float:
