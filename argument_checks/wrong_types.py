@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import inspect
 import numbers
+import re
 import sys
 import types
 import typing
@@ -93,7 +94,7 @@ def _raise_named(
         for name, value in given.items():
             if unlike(value, parameters[name], function):
                 shown = repr(value)[:_SHOWN].replace("\n", " ")
-                kind = str(parameters[name].annotation).replace("typing.", "")
+                kind = _words(parameters[name].annotation)
                 kind = "an array of numbers" if kind in ("Any", "Array") else f"of type {kind}"
                 text = f"`{name}` must be {kind}, got {shown} ({type(value).__name__})."
                 raise TypeError(text) from error
@@ -101,6 +102,18 @@ def _raise_named(
     if isinstance(error, ArithmeticError):
         raise ValueError(f"{listed}: out of the range of numbers ({error}).") from error
     raise TypeError(f"{listed}: one of them is not what is expected ({error}).") from error
+
+
+def _words(annotation: Any) -> str:
+    """Return an annotation as the source has it: text where annotations are not evaluated."""
+    origin = typing.get_origin(annotation)
+    if origin is np.ndarray:
+        return "Array"
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(map(_words, typing.get_args(annotation)))
+    if inspect.isclass(annotation) and origin is None:
+        return annotation.__name__.replace("NoneType", "None")
+    return re.sub(r"(?:\w+\.)+|<class '|'>", "", str(annotation))  # without names of modules
 
 
 def _is_unusual(value: Any, parameter: inspect.Parameter, function: Callable[..., Any]) -> bool:
@@ -118,7 +131,7 @@ def _is_unusual(value: Any, parameter: inspect.Parameter, function: Callable[...
 
 def _is_no_array(value: Any, parameter: inspect.Parameter, _: Callable[..., Any]) -> bool:
     """Whether a list or a sparse matrix came where only an array may have worked."""
-    arrays = str(parameter.annotation).startswith(("Any", "Array", "NDArray", "Factor"))
+    arrays = _words(parameter.annotation).startswith(("Any", "Array", "NDArray", "Factor"))
     return arrays and value is not parameter.default and not isinstance(value, np.ndarray)
 
 

@@ -1,6 +1,7 @@
 """Every check accepts what it promises and says what was wrong with the rest."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import argument_checks as checks
+from argument_checks import wrong_types
 from argument_checks.wrong_types import errors_name_arguments
 from leml_solver import Labels, Squared
 from leml_theory import Setting
@@ -144,6 +147,20 @@ def test_a_sparse_matrix_where_a_number_is_expected_is_named():
     """Scipy raises NotImplementedError when a number is added to a sparse matrix."""
     with pytest.raises(TypeError, match="`overlap`"):
         frobenius_norm(1.0, sp.csr_array(np.eye(2)), 100)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [
+        ("Array | None", "Array | None"),  # as in a module that does not evaluate annotations
+        (NDArray[np.float64] | None, "Array | None"),
+        (int | Setting, "int | Setting"),
+        (Callable[[int], Setting], "Callable[[int], Setting]"),
+        (tuple[float, ...], "tuple[float, ...]"),
+    ],
+)
+def test_types_are_named_as_in_the_source(annotation, text):
+    assert wrong_types._words(annotation) == text
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,9 @@ def test_factor_scores_are_never_held_as_a_whole():
     scores = BlockScores(lambda a, b: X[a:b] @ W @ H.T + intercept, (n, L))
     Y = sparse.random_array((n, L), density=0.01, rng=rng, format="csr").astype(bool)
     whole = evaluate_scores(Y, X @ W @ H.T + intercept)
-    evaluate_scores(Y, scores)  # compiled before memory is measured
-    tracemalloc.start()
     with blocks_of(2**19):
+        evaluate_scores(Y, scores), top_k(scores, 5)  # compiled before memory is measured
+        tracemalloc.start()
         blocked = evaluate_scores(Y, scores)
         labels, values = top_k(scores, 5)
     peak = tracemalloc.get_traced_memory()[1]
