@@ -160,7 +160,7 @@ def _moments(points: Points, mean_share: float, rng: np.random.Generator) -> Mom
     """Return the moments of the sample."""
     second = points.second_moment()
     top = _top_eigenvalue(points, second, rng)
-    radius = max(points.radius(), math.sqrt(second))
+    radius = math.sqrt(max(float(points.squares().max()), second))
     # What n |mean|^2 / Sigma reaches for a centred law with a chance of 1e-6 (Laurent-Massart).
     spread = _LEVEL * top / second
     centred = mean_share * points.shape[0] <= 1 + 2 * math.sqrt(spread) + 2 * spread

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from argument_checks import generator, probability
-from leml_solver.labels import Labels
 from leml_solver.metrics import TrueLabels
 from leml_theory.arrays import Array, Index
 from simulations.observation import LabelNumbers, UniformLabels
@@ -132,14 +131,6 @@ class KnownLabels:
         """Return some of the labels."""
         mask = None if self.mask is None else sparse.csr_array(self.mask[:, index])
         return KnownLabels(sparse.csr_array(self.Y[:, index]), mask)
-
-    def for_solver(self) -> Labels:
-        """Return the labels as the solvers take them."""
-        return Labels.full(self.Y) if self.mask is None else Labels.masked(self.Y, self.mask)
-
-    def true_labels(self) -> TrueLabels:
-        """Return the labels as metrics take them."""
-        return TrueLabels(self.Y, self.mask)
 
     def with_hidden(self, share: float, rng: np.random.Generator) -> KnownLabels:
         """Keep this share of each point's labels, at least one, drawn without replacement."""

@@ -6,12 +6,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from leml_solver import AlternatingOptions, FactorResult, fit_factors
+from leml_solver import AlternatingOptions, FactorResult, Labels, fit_factors
 from leml_solver.algorithms import Compression
 from leml_solver.baselines.binary_relevance import BinaryRelevanceClassifier
 from leml_solver.baselines.regression import Centred
 from leml_solver.losses import Squared
-from leml_solver.metrics import row_blocks
+from leml_solver.metrics import TrueLabels, row_blocks
 from leml_theory.arrays import Array
 from leml_theory.diagnose.labels import KnownLabels
 
@@ -73,9 +73,10 @@ class TraceLearner:
         options = AlternatingOptions(
             intercept=self.intercept, start=start, max_iter=50, dtype="float64", certify=False
         )
-        made = fit_factors(
-            X, labels.for_solver(), rank=rank, penalty=penalty, random_state=0, options=options
+        known = (
+            Labels.full(labels.Y) if labels.mask is None else Labels.masked(labels.Y, labels.mask)
         )
+        made = fit_factors(X, known, rank=rank, penalty=penalty, random_state=0, options=options)
         self._fits[penalty] = made
         offset = np.zeros(labels.shape[1]) if made.intercept is None else made.intercept
         return LinearModel(made.W, made.H, offset, made.trace_norm)
@@ -140,7 +141,8 @@ class RowLosses:
 
 def row_losses(model: LinearModel, X: Any, labels: KnownLabels) -> RowLosses:
     """Return the squared losses and the successes of the top label, in blocks of rows."""
-    losses, right, true_labels = np.zeros(X.shape[0]), np.zeros(X.shape[0]), labels.true_labels()
+    losses, right = np.zeros((2, X.shape[0]))
+    true_labels = TrueLabels(labels.Y, labels.mask)
     for start, stop in row_blocks(labels.shape):
         known, scores = true_labels.block(start, stop), model.scores(X[start:stop])
         values = Squared().value(known.astype(np.float64), scores)

@@ -90,10 +90,6 @@ class Points:
             squares = squares - 2 * (self.X @ self.shift) + self.shift @ self.shift
         return np.asarray(np.maximum(squares, 0.0))
 
-    def radius(self) -> float:
-        """Return the largest |x|."""
-        return math.sqrt(float(self.squares().max()))
-
     def top_eigenvalue(self, rng: np.random.Generator) -> float:
         """Return the largest eigenvalue of the mean of x x^T, by Lanczos where d is large."""
         n, d = self.shape

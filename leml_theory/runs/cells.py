@@ -109,7 +109,10 @@ class Cell:
     def __init__(self, kind: str, parameters: Mapping[str, Any], seed: int) -> None:
         plain = _checked_parameters(parameters)
         seed = _checked_seed(seed)
-        content = {"schema": SCHEMA, "kind": _checked_kind(kind), "parameters": plain, "seed": seed}
+        if type(kind) is not str or not kind:
+            raise TypeError(f"`kind` must be the name of a measurement, got {kind!r}.")
+        _check_text(kind, "kind")
+        content = {"schema": SCHEMA, "kind": kind, "parameters": plain, "seed": seed}
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "parameters_json", canonical_json(plain))
         object.__setattr__(self, "seed", seed)
@@ -127,14 +130,6 @@ class Cell:
         """Return a new generator seeded by the key, so by this cell alone."""
         words = [int(self.key[i : i + 8], 16) for i in range(0, len(self.key), 8)]
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
-
-
-def _checked_kind(kind: Any) -> str:
-    """Return the name of a measurement, which must be a text."""
-    if type(kind) is not str or not kind:
-        raise TypeError(f"`kind` must be the name of a measurement, got {kind!r}.")
-    _check_text(kind, "kind")
-    return kind
 
 
 def _checked_parameters(parameters: Any) -> Any:

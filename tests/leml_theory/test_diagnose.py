@@ -165,7 +165,7 @@ def test_sparse_features_are_centred_implicitly(side, monkeypatch):
         top = np.linalg.eigvalsh(np.cov(X.T, bias=True))[-1]
         assert points.top_eigenvalue(rng()) == pytest.approx(top)
         radius = np.linalg.norm(X - X.mean(axis=0), axis=1).max()
-        assert points.radius() == pytest.approx(radius)
+        assert points.squares().max() == pytest.approx(radius**2)
 
 
 def test_the_law_of_the_signs_is_that_of_the_conditional_averages():
