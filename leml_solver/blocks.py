@@ -221,7 +221,8 @@ class _Writer:
                 f"{shape}; pass n_features and n_labels."
             )
         self.shape, self.names = shape, (data.label_names, data.feature_names)
-        hidden = data.hidden
+        hidden = data.hidden.copy()
+        hidden.eliminate_zeros()
         known = data.Y - data.Y.multiply(hidden)
         known.eliminate_zeros()
         self.missing |= bool(hidden.nnz)

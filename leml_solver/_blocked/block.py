@@ -45,11 +45,11 @@ class Block:
     loss: Loss
     dtype: str  # precision of the factors
     # Folder for what is as long as the block is; None keeps that in memory.
-    scratch: Path | None = None
-    files: tuple[Any, ...] = ()  # the memory-mapped arrays, to be asked for ahead of use
+    scratch: Path | None
+    files: tuple[Any, ...]  # the memory-mapped arrays, to be asked for ahead of use
     # Which of how many blocks it is.
-    number: int = 0
-    count: int = 1
+    number: int
+    count: int
     _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     @property

@@ -162,7 +162,7 @@ class SquaredDualWithMissing(SquaredDual):
         self, entries: SquaredEntries, A: Array, H: Array, offset: Array | None, sides: Array | None
     ) -> None:
         if offset is not None and sides is not None:  # so that derivatives of a label sum to zero
-            offset = offset - sides[0] / np.maximum(sides[2], 1)
+            offset = offset - (sides[0] + sides[1]) / np.maximum(sides[2], 1)
         self.entries, self.D = entries, entries.slopes(A, H, offset)
         self.squares = max(2 * float(entries.label_losses(A, H, offset).sum()), 0.0)
         self.against_labels = entries.against_labels(self.D)

@@ -14,10 +14,12 @@ import scipy.sparse as sp
 
 from leml_solver import AlternatingOptions, Labels, LEMLClassifier, Problem, fit_factors
 from leml_solver.__main__ import main
+from leml_solver._blocked.block import Sent
 from leml_solver._blocked.passes import tree_sum
+from leml_solver._factored import certificate
 from leml_solver._linalg.matrices import SparseMatrix, TiledMatrix
 from leml_solver.algorithms import FAST, certify_factors
-from leml_solver.blocks import BlockFolder, fit_blocks, predict_topk, write_blocks
+from leml_solver.blocks import BlockFolder, as_source, fit_blocks, predict_topk, write_blocks
 from leml_solver.readers import Dataset, ReadError, read
 
 N, D, L = 120, 30, 9
@@ -135,6 +137,71 @@ def test_threads_and_storage_change_no_bit(tmp_path):
         assert np.array_equal(fit.H, fits[0].H)
         assert np.array_equal(objectives(fit), objectives(fits[0]))
     assert not [p for p in (tmp_path / "b").iterdir() if p.name.startswith((".", "tmp"))]
+
+
+def test_a_block_without_a_missing_label_stands_beside_others(tmp_path):
+    """Of a matrix of missing labels only what is true counts, not what is stored."""
+    X, Y, missing = data(hidden=0.3)
+    missing = sp.csr_array(missing.multiply(np.arange(N)[:, None] < ENDS[1]))
+    assert missing.nnz > missing.sum()
+    folder(tmp_path / "b", X, Y, missing)
+    arguments = {"rank": 3, "penalty": 0.5, "options": replace(QUICK, intercept=True)}
+    whole = fit_factors(X, labels(Y, missing), **arguments)
+    arguments["options"] = replace(arguments["options"], certify=True)
+    for blocks in (pairs(X, Y, missing), tmp_path / "b"):
+        made = fit_blocks(blocks, **arguments)
+        np.testing.assert_allclose(made.Z, whole.Z, atol=1e-8 * np.abs(whole.Z).max())
+        problem = Problem("squared", X, labels(Y, missing))
+        known = certify_factors(problem, made.W, made.H, made.intercept, penalty=0.5)
+        assert made.certificate.lower_bound == pytest.approx(known.lower_bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_large_blocks_are_certified_by_products_alone(loss, monkeypatch):
+    """Where the dense matrix of the dual would be too large its norm is found by Lanczos steps."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(90, 500)), (rng.random((90, 400)) < 0.2).astype(float)
+    blocks = [(X[i:j], Labels.full(Y[i:j])) for i, j in ((0, 40), (40, 90))]
+    arguments = {"rank": 2, "penalty": 5.0, "loss": loss, "options": replace(QUICK, certify=True)}
+    known = fit_blocks(blocks, **arguments).certificate
+    monkeypatch.setattr(certificate, "EXACT_SIDE", 10)
+    found = fit_blocks(blocks, **arguments).certificate
+    # Exact on one side; on the other the excess that the theorem allows.
+    excess = certificate.lanczos_excess(400, 32, 8, found.failure_probability)
+    assert known.gradient_norm <= found.gradient_norm * (1 + 1e-9)
+    assert found.gradient_norm <= known.gradient_norm / np.sqrt(1 - excess) * (1 + 1e-9)
+    assert found.failure_probability > known.failure_probability == 0
+
+
+@pytest.mark.parametrize(
+    ("loss", "hidden", "start", "each"),
+    [
+        ("squared", 0.0, -1, 1),  # the start keeps no X W; one pass makes it again
+        ("squared", 0.3, 0, 0),
+        ("logistic", 0.0, 0, 2),  # X W again after each of two Newton steps
+    ],
+)
+def test_products_with_x_are_counted(loss, hidden, start, each):
+    X, Y, missing = data(hidden=hidden)
+    arguments = {"rank": 3, "penalty": 0.5, "loss": loss}
+    arguments["options"] = replace(QUICK, method=replace(FAST, factorise=False))
+    whole = fit_factors(X, labels(Y, missing), **arguments)
+    blocks = fit_blocks(pairs(X, Y, missing), **arguments)
+    more = [b.products - w.products for b, w in zip(blocks.trace, whole.trace, strict=True)]
+    expected = [start + each * i for i in range(len(more))]
+    np.testing.assert_allclose(more, expected, atol=1e-9)
+
+
+def test_blocks_with_a_scratch_folder_keep_their_scores_there(tmp_path):
+    X, Y, _ = data()
+    source = as_source(pairs(X, Y, None))
+    W = Sent(0, np.ones((D, 2)))
+    (tmp_path / "scratch").mkdir()
+    kept = source.load(1, tmp_path / "scratch")._latent(W.array, None)
+    held = source.load(1)._latent(W.array, None)
+    assert isinstance(kept, np.memmap)
+    assert not isinstance(held, np.memmap)
+    assert np.array_equal(kept, held)
 
 
 def test_entries_that_are_listed_and_weighted_fit_in_blocks():
