@@ -54,7 +54,7 @@ def _is_open_dataclass(made: Any) -> bool:
 
 def _takes_arrays_alone(method: Callable[..., Any]) -> bool:
     """Whether every argument of a method is an array."""
-    kinds = [str(p.annotation) for p in inspect.signature(method).parameters.values()]
+    kinds = [_words(p.annotation) for p in inspect.signature(method).parameters.values()]
     return all(kind.startswith(("Any", "Array", "NDArray", "Factor")) for kind in kinds[1:])
 
 
