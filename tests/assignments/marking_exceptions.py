@@ -265,7 +265,8 @@ REWRITES: dict[str, list[str]] = {
         """
 def ball_supremum(V, ball, radius):
     s = np.linalg.svd(V, compute_uv=False)
-    return radius * (s[0] if ball == "trace" else np.sqrt((s**2).sum()))
+    return radius * (s[0] if ball == "trace" else np.sqrt((s**2).sum()))  # variant 1 of 2
+    return radius * (s[0] if ball == "trace" else s.sum())  # variant 2 of 2
 """,
         """
 def ball_maximiser(V, ball, radius):
@@ -274,7 +275,9 @@ def ball_maximiser(V, ball, radius):
         v = vectors[:, -1]
         u = V @ v / np.linalg.norm(V @ v)
         return radius * np.outer(u, v)
-    return radius * V / math.sqrt(np.sum(V * V))
+    return radius * V / math.sqrt(np.sum(V * V))  # variant 1 of 2
+    left, s, right = np.linalg.svd(V)  # variant 2 of 2
+    return radius * left[:, : s.size] @ right[: s.size]  # variant 2 of 2
 """,
         """
 def ball_supremum(V, ball, radius):
@@ -706,7 +709,9 @@ def h_step(X, Y, W, penalty):
     rows = []
     for label in range(Y.shape[1]):
         seen = ~np.isnan(Y[:, label])
-        A = np.vstack([X[seen] @ W, math.sqrt(penalty) * np.eye(W.shape[1])])
+        weight = math.sqrt(penalty)  # variant 1 of 2
+        weight = math.sqrt(2 * penalty)  # variant 2 of 2
+        A = np.vstack([X[seen] @ W, weight * np.eye(W.shape[1])])
         b = np.concatenate([Y[seen, label], np.zeros(W.shape[1])])
         rows.append(np.linalg.lstsq(A, b, rcond=None)[0])
     return np.array(rows)
@@ -718,7 +723,9 @@ import math
 def alternate(X, Y, W, penalty, sweeps):
     def J(W, H):
         residuals = (Y - X @ W @ H.T)[~np.isnan(Y)]
-        return 0.5 * (residuals @ residuals + penalty * (np.sum(W * W) + np.sum(H * H)))
+        size = penalty * (np.sum(W * W) + np.sum(H * H))
+        return 0.5 * (residuals @ residuals + size)  # variant 1 of 2
+        return 0.5 * (residuals @ residuals) + size  # variant 2 of 2
 
     values = []
     while len(values) < 2 * sweeps:
