@@ -34,10 +34,7 @@ class Fence:
     readable: tuple[str, ...]  # files and folders it may read
     seconds: int  # processor time
     memory: int  # address space in bytes
-    # Bytes of the largest file it may write, and how many may be open: together the room that files
-    # without a name can take, which nobody sees in its folder.
-    file_size: int = 16 * 2**20
-    open_files: int = 64
+    file_size: int = 16 * 2**20  # bytes of the largest file it may write
     # Threads, and processes where there may be some, besides those that run already.
     tasks: int = 64
 
@@ -73,7 +70,7 @@ def limit_resources(fence: Fence) -> None:
         resource.RLIMIT_CPU: fence.seconds,
         resource.RLIMIT_AS: fence.memory,
         resource.RLIMIT_FSIZE: fence.file_size,
-        resource.RLIMIT_NOFILE: fence.open_files,
+        resource.RLIMIT_NOFILE: 64,  # files without a name, which no folder shows: 1 GB of them
         resource.RLIMIT_NPROC: _tasks_of(student_user()) + fence.tasks,
         resource.RLIMIT_CORE: 0,
     }

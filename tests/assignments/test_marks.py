@@ -203,6 +203,15 @@ def test_canvas_and_moodle_get_their_own_files_back(tmp_path):
     assert [row["Grade"] for row in read_csv(out)[1]] == ["7", "2"]
 
 
+def test_the_number_of_a_submission_is_nobodys(tmp_path):
+    """Canvas counts students and submissions apart: 1003 is Zoe and Ann's submission."""
+    gradebook, out = tmp_path / "book.csv", tmp_path / "out.csv"
+    gradebook.write_text(CANVAS)
+    totals = {"leeann_LATE_1001_1003_tiny.ipynb": 31.5, "sub/bobob_1002_1001_tiny.ipynb": 8.0}
+    assert fill_gradebook(gradebook, out, totals, "Tiny").matched == 2
+    assert [row["Tiny (77)"] for row in read_csv(out)[1]] == ["40", "31.5", "8", ""]
+
+
 def test_a_submission_that_two_may_own_is_refused(tmp_path):
     gradebook = tmp_path / "book.csv"
     gradebook.write_text(CANVAS.replace("bbo", "alee"))
