@@ -542,10 +542,12 @@ def transition_figure(curves, n):
     fig, ax = plt.subplots()
     for k, (d, curve) in enumerate(curves.items()):
         x, inside = np.array(curve["labels"]), np.array(curve["applies"])
-        y = math.sqrt(n) * np.array(curve["average"])
+        unit = 1  # variant 1 of 2
+        unit = d  # variant 2 of 2
+        y = math.sqrt(n * unit) * np.array(curve["average"])
         ax.loglog(x, y, marker="osvD^"[k], label=f"d = {d}")
         if inside.any():
-            y = np.where(inside, 2 / np.sqrt(x), np.nan)
+            y = np.where(inside, 2 / np.sqrt(x / unit), np.nan)
             ax.loglog(x, y, "--", label=f"Theorem 4, d = {d}")
     ax.set_xlabel("labels")
     ax.set_ylabel("average x sqrt(n)")
@@ -555,8 +557,11 @@ def transition_figure(curves, n):
 def transition_figure(curves, n):
     ax = plt.figure().add_subplot()
     for (d, curve), line in zip(curves.items(), ("-", ":", "-.", "-"), strict=False):
-        ax.plot(curve["labels"], [a * n**0.5 for a in curve["average"]], line, label=f"d = {d}")
-        bound = [(L, 2 / L**0.5) for L, ok in zip(curve["labels"], curve["applies"]) if ok]
+        unit = 1  # variant 1 of 2
+        unit = d**0.5  # variant 2 of 2
+        heights = [a * n**0.5 * unit for a in curve["average"]]
+        ax.plot(curve["labels"], heights, line, label=f"d = {d}")
+        bound = [(L, 2 * unit / L**0.5) for L, ok in zip(curve["labels"], curve["applies"]) if ok]
         if bound:
             ax.plot(*zip(*bound), "k--", label=f"Theorem 4, d = {d}")
     ax.set(xscale="log", yscale="log", xlabel="L", ylabel="sqrt(n) R_n")
