@@ -66,7 +66,7 @@ def _handed(
     path: Path, name: str, assignments: list[str], chosen: str, guess: Callable[[Path], str]
 ) -> Handed:
     if path.suffix != ".ipynb":
-        return Handed(name, path, chosen, "not a notebook: a file that ends in .ipynb is needed.")
+        return Handed(name, path, "", "not a notebook: a file that ends in .ipynb is needed.")
     if path.is_symlink() or not path.is_file():
         return Handed(name, path, chosen, "not a file but a link or a device.")
     try:

@@ -27,12 +27,7 @@ def execute(notebook: Notebook) -> Notebook:
         path.write_text(json.dumps(notebook), encoding="utf-8")
         command = [sys.executable, "-m", "assignments.execution", str(path)]
         done = subprocess.run(
-            command,
-            cwd=_ROOT,
-            env=os.environ | _SHOWN,
-            capture_output=True,
-            text=True,
-            check=False,
+            command, cwd=_ROOT, env=os.environ | _SHOWN, capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
             raise ExecutionError(f"the solution does not run:\n{done.stderr.strip()[-3000:]}")

@@ -149,8 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--term", type=int, default=0, help="as given to the builder")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds per cell or call")
     parser.add_argument("--jobs", type=whole_number(), default=1, help="submissions graded at once")
-    text = "grade though this machine does not keep all limits; every result says so"
-    parser.add_argument("--weak-fence", action="store_true", help=text)
+    parser.add_argument("--weak-fence", action="store_true", help="go on where limits are missing")
     return parser
 
 
@@ -173,9 +172,8 @@ def _grade(options: argparse.Namespace) -> None:
     chosen = find_sources([options.assignment])[0].stem if options.assignment else ""
     sources = find_sources()
     assignments = {path.stem: read_assignment(path, options.term) for path in sources}
-    task = Task(
-        assignments, options.out, options.term, options.limit, options.jobs, options.weak_fence
-    )
+    limits = options.limit, options.jobs, options.weak_fence
+    task = Task(assignments, options.out, options.term, *limits)
     handed = collect(
         options.submissions,
         list(assignments),

@@ -12,6 +12,7 @@ from pathlib import Path
 from assignments.ledger import keep_previous, read_csv, write_csv
 
 _CANVAS = ("ID", "SIS User ID", "SIS Login ID", "Student")
+_HANDED_IN = re.compile(r"((?:^|/)[^/_]*(?:_late)?_\d+)_\d+_", re.I)  # Canvas: student, submission
 _MOODLE = ("Identifier", "Username", "ID number", "Email address", "Full name")
 
 
@@ -36,8 +37,7 @@ def fill_gradebook(gradebook: Path, out: Path, totals: dict[str, float], column:
     kind = next((keys for keys in (_CANVAS, _MOODLE) if keys[-1] in columns), None)
     if kind is None:
         raise ValueError(f"{gradebook} has no column {_CANVAS[-1]!r} or {_MOODLE[-1]!r}.")
-    names = [name for name in columns if name == column or name.startswith(f"{column} (")]
-    target = names[0] if names else column
+    target = next((c for c in columns if c == column or c.startswith(f"{column} (")), column)
     students = [row for row in rows if not row[kind[-1]].strip().startswith("Points Possible")]
     filled = _fill(students, totals, kind, target)
     keep_previous(out)
@@ -48,7 +48,8 @@ def fill_gradebook(gradebook: Path, out: Path, totals: dict[str, float], column:
 def _fill(
     rows: list[dict[str, str]], totals: dict[str, float], keys: tuple[str, ...], target: str
 ) -> Filled:
-    words = {name: _words(name) for name in totals}
+    plain = {name: _HANDED_IN.sub(r"\1_", name) if keys is _CANVAS else name for name in totals}
+    words = {name: _words(plain[name]) for name in totals}
     found: dict[str, int] = {}
     for number, row in enumerate(rows):
         for name in _owned(row, words, keys):

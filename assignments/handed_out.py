@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assignments.assignment import Assignment, read_assignment
+from assignments.grading.submission import source_of
 from assignments.notebooks import ANSWER_HERE, QUESTION, student_notebook
 from assignments.source import find_sources
 
@@ -26,8 +27,7 @@ def _cells(path: Path) -> list[dict[str, Any]]:
 
 
 def _text(cell: dict[str, Any]) -> str:
-    source = cell.get("source", "")
-    return ("".join(map(str, source)) if isinstance(source, list) else str(source)).strip()
+    return source_of(cell).strip()
 
 
 def _question(cell: dict[str, Any]) -> str:

@@ -73,7 +73,8 @@ def _reading_page(assignment: Assignment, question: str, rows: list[dict[str, st
     parts = [f"# {assignment.title}: {question}", *asked, "## Guide", *guide, "## Answers"]
     for row in rows:
         quoted = "\n".join(f"> {line}" for line in (row["answer"] or "_No answer._").splitlines())
-        parts += [f"### {row['submission']}", quoted]
+        own = f"### {row['submission']}\n\n{quoted}"
+        parts.append(own.replace("![", "!\\["))  # a picture would be asked of its host
     return "\n\n".join(parts)
 
 

@@ -32,7 +32,7 @@ class Fence:
     readable: tuple[str, ...]  # files and folders it may read
     seconds: int  # processor time
     memory: int  # address space in bytes
-    file_size: int = 64 * 2**20  # bytes of the largest file it may write
+    file_size: int = 16 * 2**20  # bytes of the largest file it may write
     # Threads, and processes where there may be some, besides those that run already.
     tasks: int = 64
 
@@ -68,7 +68,7 @@ def limit_resources(fence: Fence) -> None:
         resource.RLIMIT_CPU: fence.seconds,
         resource.RLIMIT_AS: fence.memory,
         resource.RLIMIT_FSIZE: fence.file_size,
-        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_NOFILE: 64,  # files without a name, which no folder shows: 1 GB of them
         resource.RLIMIT_NPROC: _tasks_of(student_user()) + fence.tasks,
         resource.RLIMIT_CORE: 0,
     }

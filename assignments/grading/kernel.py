@@ -30,9 +30,11 @@ _NETWORK, _SIGNALS = (4, 3), (6, 3)  # from which version on, and bits: all of T
 
 # Calls of the 64-bit PC, by number; all are refused with "operation not permitted".
 _REFUSED = {
-    "memory that outlives the process or that no limit counts": (
-        "shmget 29, semget 64, msgget 68, mq_open 240, add_key 248, keyctl 250, memfd_create 319"
+    "memory and disk that outlive the process or that no limit counts": (
+        "shmget 29, semget 64, msgget 68, mq_open 240, add_key 248, keyctl 250, memfd_create 319, "
+        "memfd_secret 447, fallocate 285"
     ),
+    "names of files that others open": "inotify_init 253, inotify_init1 294, fanotify_init 300",
     "the network": "socket 41, socketpair 53, io_uring_setup 425",
     "new processes": "fork 57, vfork 58, execve 59, execveat 322, unshare 272, setns 308",
     "other processes": (

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 _LARGEST = 100 * 2**20  # bytes; figures make notebooks large, but not this large
+_MOST = 10**6  # values in its JSON, and letters of code: in memory a small file can be gigabytes
 _MAGIC = re.compile(r"^(\s*)(%|!|\?)(.*)$")
 _TIMERS = ("%%time", "%%timeit", "%%capture", "%%prun")  # cell magics whose cell is still Python
 
@@ -33,6 +34,8 @@ def read_submission(path: Path) -> Submission:
     remarks: list[str] = []
     found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     code = [cell for cell in found if cell.get("cell_type") == "code"]
+    if sum(len(source_of(cell)) for cell in code) > _MOST:
+        raise SubmissionError(f"the notebook has more than {_MOST:,} letters of code.")
     cells = [_clean(cell, number, remarks) for number, cell in enumerate(code, start=1)]
     if not any(cells):
         raise SubmissionError("the notebook has no code cells.")
@@ -42,18 +45,17 @@ def read_submission(path: Path) -> Submission:
 def _notebook(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST:
-            raise SubmissionError(
-                f"the file is larger than {_LARGEST >> 20} MB; clear its outputs."
-            )
-        notebook = json.loads(path.read_bytes())  # with a BOM or without
+            raise SubmissionError(f"the file has more than {_LARGEST >> 20} MB; clear its outputs.")
+        content = path.read_bytes()
+        if sum(map(content.count, (b"[", b"{", b","))) > _MOST:
+            raise SubmissionError(f"the file holds more than {_MOST:,} values; clear its outputs.")
+        notebook = json.loads(content)  # with a BOM or without
     except OSError as error:
         raise SubmissionError(f"the file cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         if isinstance(error, SubmissionError):
             raise
-        raise SubmissionError(
-            f"the file is not a notebook: its JSON does not parse ({error})."
-        ) from error
+        raise SubmissionError(f"not a notebook: its JSON does not parse ({error}).") from error
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise SubmissionError("the file is not a notebook (version 4): it has no list of cells.")
     return notebook
@@ -69,11 +71,15 @@ def _assignment(notebook: dict[str, Any]) -> str:
     return ""
 
 
+def source_of(cell: dict[str, Any]) -> str:
+    """Return the text of a cell, written as one string or line by line."""
+    source = cell.get("source", "")
+    return "".join(map(str, source)) if isinstance(source, list) else str(source)
+
+
 def _clean(cell: dict[str, Any], number: int, remarks: list[str]) -> str:
     """Return the Python of a cell; what only IPython reads is left out with a remark."""
-    source = cell.get("source", "")
-    code = "".join(map(str, source)) if isinstance(source, list) else str(source)
-    metadata = cell.get("metadata")
+    code, metadata = source_of(cell), cell.get("metadata")
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
     checks = code.startswith("# Check: ") or "grader.check" in code
     if checks or (isinstance(tags, list) and "check" in tags):

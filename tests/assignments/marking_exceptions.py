@@ -265,7 +265,8 @@ REWRITES: dict[str, list[str]] = {
         """
 def ball_supremum(V, ball, radius):
     s = np.linalg.svd(V, compute_uv=False)
-    return radius * (s[0] if ball == "trace" else np.sqrt((s**2).sum()))
+    return radius * (s[0] if ball == "trace" else np.sqrt((s**2).sum()))  # variant 1 of 2
+    return radius * (s[0] if ball == "trace" else s.sum())  # variant 2 of 2
 """,
         """
 def ball_maximiser(V, ball, radius):
@@ -274,7 +275,9 @@ def ball_maximiser(V, ball, radius):
         v = vectors[:, -1]
         u = V @ v / np.linalg.norm(V @ v)
         return radius * np.outer(u, v)
-    return radius * V / math.sqrt(np.sum(V * V))
+    return radius * V / math.sqrt(np.sum(V * V))  # variant 1 of 2
+    left, s, right = np.linalg.svd(V)  # variant 2 of 2
+    return radius * left[:, : s.size] @ right[: s.size]  # variant 2 of 2
 """,
         """
 def ball_supremum(V, ball, radius):
@@ -539,10 +542,12 @@ def transition_figure(curves, n):
     fig, ax = plt.subplots()
     for k, (d, curve) in enumerate(curves.items()):
         x, inside = np.array(curve["labels"]), np.array(curve["applies"])
-        y = math.sqrt(n) * np.array(curve["average"])
+        unit = 1  # variant 1 of 2
+        unit = d  # variant 2 of 2
+        y = math.sqrt(n * unit) * np.array(curve["average"])
         ax.loglog(x, y, marker="osvD^"[k], label=f"d = {d}")
         if inside.any():
-            y = np.where(inside, 2 / np.sqrt(x), np.nan)
+            y = np.where(inside, 2 / np.sqrt(x / unit), np.nan)
             ax.loglog(x, y, "--", label=f"Theorem 4, d = {d}")
     ax.set_xlabel("labels")
     ax.set_ylabel("average x sqrt(n)")
@@ -552,8 +557,11 @@ def transition_figure(curves, n):
 def transition_figure(curves, n):
     ax = plt.figure().add_subplot()
     for (d, curve), line in zip(curves.items(), ("-", ":", "-.", "-"), strict=False):
-        ax.plot(curve["labels"], [a * n**0.5 for a in curve["average"]], line, label=f"d = {d}")
-        bound = [(L, 2 / L**0.5) for L, ok in zip(curve["labels"], curve["applies"]) if ok]
+        unit = 1  # variant 1 of 2
+        unit = d**0.5  # variant 2 of 2
+        heights = [a * n**0.5 * unit for a in curve["average"]]
+        ax.plot(curve["labels"], heights, line, label=f"d = {d}")
+        bound = [(L, 2 * unit / L**0.5) for L, ok in zip(curve["labels"], curve["applies"]) if ok]
         if bound:
             ax.plot(*zip(*bound), "k--", label=f"Theorem 4, d = {d}")
     ax.set(xscale="log", yscale="log", xlabel="L", ylabel="sqrt(n) R_n")
@@ -706,7 +714,9 @@ def h_step(X, Y, W, penalty):
     rows = []
     for label in range(Y.shape[1]):
         seen = ~np.isnan(Y[:, label])
-        A = np.vstack([X[seen] @ W, math.sqrt(penalty) * np.eye(W.shape[1])])
+        weight = math.sqrt(penalty)  # variant 1 of 2
+        weight = math.sqrt(2 * penalty)  # variant 2 of 2
+        A = np.vstack([X[seen] @ W, weight * np.eye(W.shape[1])])
         b = np.concatenate([Y[seen, label], np.zeros(W.shape[1])])
         rows.append(np.linalg.lstsq(A, b, rcond=None)[0])
     return np.array(rows)
@@ -718,7 +728,9 @@ import math
 def alternate(X, Y, W, penalty, sweeps):
     def J(W, H):
         residuals = (Y - X @ W @ H.T)[~np.isnan(Y)]
-        return 0.5 * (residuals @ residuals + penalty * (np.sum(W * W) + np.sum(H * H)))
+        size = penalty * (np.sum(W * W) + np.sum(H * H))
+        return 0.5 * (residuals @ residuals + size)  # variant 1 of 2
+        return 0.5 * (residuals @ residuals) + size  # variant 2 of 2
 
     values = []
     while len(values) < 2 * sweeps:

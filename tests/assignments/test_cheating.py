@@ -114,6 +114,9 @@ AROUND = {  # calls of the C library, which no hook sees -> the limit that stops
     "ctypes.CDLL(None).setpriority(0, os.getppid(), 0)": "processes and network",
     "ctypes.CDLL(None).shmget(0, 4096, 0o600)": "processes and network",
     "ctypes.CDLL(None).memfd_create(b'a', 0)": "processes and network",
+    # Five thousand MB in no time, past the limit on the size of files.
+    "ctypes.CDLL(None).fallocate(os.open('big', 0o102), 1, 0, 5 << 30)": "processes and network",
+    "ctypes.CDLL(None).inotify_init()": "processes and network",  # names of what others open
     "ctypes.CDLL(None).unshare(0x10000000)": "processes and network",
     "ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)": "processes and network",
 }
@@ -138,6 +141,26 @@ def test_root_is_an_ordinary_user_there(sandbox):
 def test_the_limits_are_those_asked_for(sandbox):
     code = "import resource as r\nfound = [r.getrlimit(k)[0] for k in (r.RLIMIT_CPU, r.RLIMIT_AS)]"
     assert look(sandbox, code) == [LIMITS.total_seconds + 1, LIMITS.memory]
+
+
+UNSEEN = """
+held, found = [], 0
+try:
+    while found < 2000:
+        held.append(open("unseen", "wb", buffering=0))
+        os.unlink("unseen")
+        os.ftruncate(held[-1].fileno(), 2**24 + (found == 0))
+        found += 16
+except OSError as error:
+    refused = error
+del held
+"""
+
+
+def test_files_without_a_name_take_little_room(sandbox):
+    """The folder's watch counts names: 256 unlinked files of 64 MB were 16 GB."""
+    assert look(sandbox, UNSEEN) == 0  # a file of 16 MB and a byte is too large
+    assert 100 < look(sandbox, UNSEEN.replace(" + (found == 0)", "")) <= 1024  # MB
 
 
 def test_threads_may_still_be_started(sandbox):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from test_build import needs, wheel  # noqa: F401
-from test_grade_command import TINY, hand_in
+from test_grade_command import TINY, a_wheel, hand_in
 
 from assignments.assignment import read_assignment
 from assignments.build import Builder
@@ -65,6 +65,19 @@ def test_the_set_up_stops_at_the_first_fault(tmp_path, tiny):
     done = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=False)
     assert done.returncode != 0, done.stdout
     assert "ready" not in done.stdout
+
+
+def test_the_tests_are_for_the_graders_user_alone(tmp_path, tiny):
+    """Where a container has no Landlock, answers run as nobody: the mode of the file holds."""
+    source = tmp_path / "base" / "source"
+    write_autograder(source, tiny.specification(), a_wheel(tmp_path))
+    (source / ".venv" / "bin").mkdir(parents=True)
+    (source / ".venv" / "bin" / "python").symlink_to(shutil.which("true"))
+    (tmp_path / "base" / "submission").mkdir()
+    (tmp_path / "base" / "submission" / "a.ipynb").write_text("{}")
+    environment = os.environ | {"AUTOGRADER": str(tmp_path / "base")}
+    subprocess.run(["bash", str(source / "run_autograder")], env=environment, check=False)
+    assert (source / "specification.json").stat().st_mode & 0o077 == 0
 
 
 def test_a_machine_without_a_python_and_without_a_manager_is_told(tmp_path):

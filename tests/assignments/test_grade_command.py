@@ -173,6 +173,16 @@ def test_another_limit_grades_again_and_the_marks_are_no_submissions(course, tmp
     assert list(rows(folder / "marks.csv")) == ["good.ipynb"]
 
 
+def test_proofs_beside_a_notebook_are_no_second_submission(course, tmp_path):
+    """As Canvas packs them, all in one folder: a row of the assignment each would be two marks."""
+    hand_in(tmp_path / "handed" / "lee_7_8_tiny.ipynb", solution_notebook(course))
+    (tmp_path / "handed" / "lee_7_9_proofs.pdf").write_bytes(b"%PDF")
+    marks = tmp_path / "marks.csv"
+    assert command.main([str(tmp_path / "handed"), "--assignment", "t", "--out", str(marks)]) == 0
+    assigned = {name: row["assignment"] for name, row in rows(marks).items()}
+    assert assigned == {"lee_7_8_tiny.ipynb": "tiny", "lee_7_9_proofs.pdf": ""}
+
+
 def test_a_full_disk_is_said_at_the_end(handed, tmp_path, monkeypatch, capsys):
     """What stops one writing may be over at the next, so the others are graded first."""
     monkeypatch.setattr(command, "_grade_one", lambda _t, _f, e: command.failed_mark(e, "seen"))
@@ -272,10 +282,14 @@ def test_messages_of_hidden_tests_can_be_withheld(tmp_path):
     assert "not answered yet" in tests[2]["output"]
 
 
-def test_root_that_cannot_become_another_user_is_refused_in_words(tiny, tmp_path):
+def test_root_that_cannot_become_another_user_is_refused_in_words(tiny, tmp_path, monkeypatch):
     """In a namespace with root alone the student's process is root, and the fence is weak."""
     if not (namespace := unshare("--map-root-user")):
         pytest.skip("no namespace of users can be made here")
+    # A bubblewrap that fails: one that works makes another user even here.
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "bwrap").symlink_to(shutil.which("false"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     folder, notebook = tmp_path / "auto", tmp_path / "s.ipynb"
     write_autograder(folder, tiny.specification(9), a_wheel(tmp_path))
     hand_in(notebook, solution_notebook(tiny))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def test_terms_ask_different_questions():
         for letter, name in QUESTIONS
         if len({reference(letter, name, term) for term in TERMS}) > 1
     ]
-    expected = {"a": (2, 3, 4, 7), "b": (2, 3, 4), "c": (1, 2, 3, 5)}
+    expected = {"a": (1, 2, 3, 4, 7), "b": (2, 3, 4, 6), "c": (1, 2, 3, 5, 6)}
     assert varied == [(letter, f"q{n}") for letter, numbers in expected.items() for n in numbers]
 
 
@@ -97,3 +98,47 @@ def test_arrays_without_numbers_earn_nothing(letter, name, value):
     code = "\n".join(f"{function} = lambda *_, **__: {value}" for function in functions)
     failed = lost(letter, name, f"misprints = []\n{code}", TERMS[0], stop=False)
     assert set(failed) == {test.name for test in question.tests if test.points}
+
+
+PARTS = [  # an earlier part that is not answered, a later one, and the tests of the later one
+    ("a:q4", "limit_share", "labels_needed", {"q4 labels needed"}),
+    ("a:q5", "rms_floor", "largest_gain", {"q5 gain"}),
+    ("a:q7", "risk_bound", "smallest_n", {"q7 smallest n", "q7 the very first n"}),
+    ("b:q3", "frobenius_excess", "worst_signal", {"q3 worst signal"}),
+    ("c:q1", "lower_bound", "best_multiple", {"q1 best multiple"}),
+    ("c:q5", "table_1", "gradients", {"q5 gradients"}),
+    ("c:q6", "h_step", "alternate", {"q6 never climbs"}),
+    ("c:q7", "ceilings", "figure_q7", {"q7 picture", "q7 curves"}),
+]
+
+
+@pytest.mark.parametrize(("question", "earlier", "later", "kept"), PARTS)
+@pytest.mark.parametrize("term", TERMS[:2])
+def test_a_right_part_needs_no_other(question, earlier, later, kept, term):
+    letter, _, name = question.partition(":")
+    whole = textwrap.indent(reference(letter, name, term), "    ")
+    code = f"def whole():\n{whole}\n    return {later}\n\n{later} = whole()\n"
+    failed = lost(letter, name, f"{code}{earlier} = lambda *_: None", term, stop=False)
+    assert failed
+    assert not kept & set(failed), failed
+
+
+NONSENSE = {  # an earlier part made up so that the later one follows from it
+    "limit_share = lambda L: 0.5 if L == 1 else 1 - 1e-6 / L\nlabels_needed = lambda _: 2": (
+        "a:q4",
+        "q4 labels needed",
+    ),
+    "risk_bound = lambda R, n, *_: 1e9 * (n < 2)\nsmallest_n = lambda *_: 2": (
+        "a:q7",
+        "q7 smallest n",
+    ),
+    "table_1 = lambda name, a, b: (a, 0 * b, b)\n"
+    "gradients = lambda name, X, Y, W, H, mu: (mu * W, mu * H)": ("c:q5", "q5 gradients"),
+}
+
+
+@pytest.mark.parametrize("code", NONSENSE)
+def test_what_follows_from_nonsense_earns_nothing(code):
+    question, test = NONSENSE[code]
+    letter, _, name = question.partition(":")
+    assert test in lost(letter, name, code, 2028, stop=False)

@@ -13,6 +13,7 @@ from assignments.assignment import read_assignment
 from assignments.gradebooks import fill_gradebook
 from assignments.ledger import Ledger, Mark, read_csv, spelt, write_csv
 from assignments.source import find_sources
+from documents import html_page
 
 MANUAL = {"tiny": {"open": 0.0, "w1": 4.0, "w2": 2.5}}
 
@@ -92,6 +93,15 @@ def test_two_assignments_of_one_name_are_two_rows():
         ledger.enter(Mark("ann.ipynb", name, points, {"q1": points}, (), {}))
     assert sorted(ledger.rows) == [("ann.ipynb", "other"), ("ann.ipynb", "tiny")]
     assert ledger.rows["ann.ipynb", "tiny"]["automatic"] == "4"
+
+
+def test_the_marking_page_loads_nothing_that_a_student_names(course):
+    rows = [
+        {"submission": "ann", "answer": "![a](http://x.org/a.png) ![b][1]\n\n[1]: http://x.org"}
+    ]
+    text = marks._reading_page(course, "w1", rows)
+    assert "<img" not in html_page(text, "w1")
+    assert "x.org/a.png" in text
 
 
 def test_marks_go_out_and_come_back(a_class, tmp_path, capsys):
@@ -201,6 +211,15 @@ def test_canvas_and_moodle_get_their_own_files_back(tmp_path):
     filled = fill_gradebook(gradebook, out, totals, "Grade")
     assert filled.matched == 2
     assert [row["Grade"] for row in read_csv(out)[1]] == ["7", "2"]
+
+
+def test_the_number_of_a_submission_is_nobodys(tmp_path):
+    """Canvas counts students and submissions apart: 1003 is Zoe and Ann's submission."""
+    gradebook, out = tmp_path / "book.csv", tmp_path / "out.csv"
+    gradebook.write_text(CANVAS)
+    totals = {"leeann_LATE_1001_1003_tiny.ipynb": 31.5, "sub/bobob_1002_1001_tiny.ipynb": 8.0}
+    assert fill_gradebook(gradebook, out, totals, "Tiny").matched == 2
+    assert [row["Tiny (77)"] for row in read_csv(out)[1]] == ["40", "31.5", "8", ""]
 
 
 def test_a_submission_that_two_may_own_is_refused(tmp_path):

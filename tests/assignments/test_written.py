@@ -42,6 +42,7 @@ def test_points_and_rubrics_add_up(name):
         assert all(set(entry) == {"points", "criterion"} for entry in q["rubric"])
         assert len(q["wrong_turns"]) >= 2
         assert len(q["model_answer"]) > 500
+        assert "docs/" not in q["text"]  # students have no checkout
 
 
 @pytest.mark.parametrize("name", NAMES)

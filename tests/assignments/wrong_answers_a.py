@@ -178,6 +178,21 @@ def ball_supremum(V, ball, radius):
     ),
     Wrong(
         "q2",
+        "every second draw is the one before with all signs turned: half as many draws as said",
+        _averages(
+            """
+    for k in range(draws):
+        signs = -signs if k % 2 else rng.choice([-1.0, 1.0], size=n)
+        V = (signs[:, None] * X).T @ seen / n
+        spectral.append(np.linalg.norm(V, 2))
+        frobenius.append(np.linalg.norm(V))
+"""
+        ),
+        keeps=2.5,
+        says="each draw needs signs of its own",
+    ),
+    Wrong(
+        "q2",
         "the factor 1/n missing",
         _averages(
             """
@@ -317,6 +332,20 @@ def sample_V(law, n_features, counts, rng):
 """,
         keeps=1.25,
         says="no sum of so many signs",
+    ),
+    Wrong(
+        "q3",
+        "a Gaussian rounded to even or odd numbers, whichever the count is",
+        """
+def sample_V(law, n_features, counts, rng):
+    rows = 1 if law == "rank-one" else n_features
+    sums = rng.normal(size=(rows, len(counts))) * np.sqrt(counts)
+    if law != "gaussian":
+        sums = np.clip(2 * np.round((sums - counts) / 2) + counts, -counts, counts)
+    return np.ones((n_features, 1)) * sums / math.sqrt(n_features)
+""",
+        keeps=1.75,
+        says="two signs cancel half",
     ),
     Wrong(
         "q3",

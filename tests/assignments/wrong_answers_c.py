@@ -312,7 +312,7 @@ _Q6 = (
     Wrong(
         "q6",
         "forgets the half of the penalty in J",
-        _with("q6", ("0.5 * penalty * (np", "penalty * (np")),
+        _with("q6", ("0.5 * penalty * squares", "penalty * squares")),
         1.5,
         "first value is not J",
     ),
