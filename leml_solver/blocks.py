@@ -96,7 +96,7 @@ class BlockFolder:
             if found.pop("format") != _FORMAT or found.pop("version") != FORMAT_VERSION:
                 raise ValueError(f"format or version is not '{_FORMAT}' {FORMAT_VERSION}")
             lists = ("blocks", "label_names", "feature_names")
-            return cls(place, **{**found, **{key: tuple(found[key]) for key in lists}})
+            return cls(place.absolute(), **{**found, **{key: tuple(found[key]) for key in lists}})
         except FileNotFoundError:
             raise ReadError(
                 f"{place}: expected a folder with {_INDEX}; make one with "
