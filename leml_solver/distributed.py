@@ -333,7 +333,7 @@ def _added(left: Sums, right: Sums) -> Sums:
 
 @cache
 def code_version() -> str:
-    """Return the version of the package, a checksum of the code that computes, and its libraries."""
+    """Return the version of the package and its libraries, and a checksum of the code."""
     folder, total = Path(__file__).parent, 0
     for path in sorted(folder.rglob("*.py")):
         total = zlib.crc32(path.read_bytes(), total)
