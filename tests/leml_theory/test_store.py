@@ -185,9 +185,9 @@ def test_several_damaged_lines_are_counted(store):
 def test_equal_results_of_one_cell_are_fine_and_different_ones_are_not(store):
     fill(store)
     again = Shard(store.shards)
-    again.append(Result(CELLS[0].key, records_of(CELLS[0]), 9.0))  # The time may differ.
+    again.extend([Result(CELLS[0].key, records_of(CELLS[0]), 9.0)])  # The time may differ.
     assert len(store.load()) == len(CELLS)
-    again.append(Result(CELLS[0].key, [{"value": -0.0, "limit": float("nan")}], 9.0))
+    again.extend([Result(CELLS[0].key, [{"value": -0.0, "limit": float("nan")}], 9.0)])
     again.close()
     with pytest.raises(StoreError, match=r"contradicts another result of the same cell.*Choose"):
         store.load()
