@@ -1,5 +1,7 @@
 """Rows in blocks: the same fit, whatever holds the blocks, and a fit that goes on after a kill."""
 
+import errno
+import io
 import itertools
 import json
 import os
@@ -220,6 +222,24 @@ def test_a_block_of_another_folder_is_refused(tmp_path):
     index["blocks"][1] = json.loads(theirs.read_text())["blocks"][1]
     ours.write_text(json.dumps(index))
     with pytest.raises(ReadError, match=r"blocks.json: damaged \(its checksum .*convert"):
+        fit_blocks(tmp_path / "b", rank=2, penalty=1.0)
+
+
+class Full(io.BufferedRandom):
+    """A file on a full disk, which may be made long but not filled."""
+
+    def write(self, content):
+        if memoryview(content).nbytes > 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(content)
+
+
+def test_a_disk_too_full_for_scratch_is_an_error(tmp_path, monkeypatch):
+    """Writing to a memory map ended the process by a signal."""
+    folder(tmp_path / "b", *data())
+    made = lambda dir: Full(io.FileIO(dir / "scratch", "w+"))  # noqa: E731, A002
+    monkeypatch.setattr("tempfile.TemporaryFile", made)
+    with pytest.raises(OSError, match="No space left"):
         fit_blocks(tmp_path / "b", rank=2, penalty=1.0)
 
 
