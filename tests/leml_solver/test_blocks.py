@@ -237,7 +237,7 @@ class Full(io.BufferedRandom):
 def test_a_disk_too_full_for_scratch_is_an_error(tmp_path, monkeypatch):
     """Writing to a memory map ended the process by a signal."""
     folder(tmp_path / "b", *data())
-    made = lambda dir: Full(io.FileIO(dir / "scratch", "w+"))  # noqa: E731, A002
+    made = lambda dir: Full(io.FileIO(dir / "scratch", "w+"))  # noqa: E731
     monkeypatch.setattr("tempfile.TemporaryFile", made)
     with pytest.raises(OSError, match="No space left"):
         fit_blocks(tmp_path / "b", rank=2, penalty=1.0)
