@@ -1,6 +1,6 @@
-"""Training beyond one machine's memory: `python -m benchmarks.scale --out FILE.json`.
+"""More than one machine, data larger than memory: `python -m benchmarks.scale --out FILE.json`.
 
-Each row is a ratio within one run, with its bar and the load average. Every fit runs in a process
+Each row is a ratio within one run, with its bars and the load average. Every fit runs in a process
 of its own, whose peak of anonymous memory is sampled: pages of files that the system may drop at
 any time do not count. `--skip-full` leaves out the full Wikipedia shape (about 15 minutes and
 9 GB), `--scale 0.1` makes everything small.
@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import shapes
+from benchmarks import scale_sweeps, shapes
 from leml_solver import AlternatingOptions, available_threads, fit_factors
 from leml_solver.algorithms import FAST
 from leml_solver.blocks import BlockFolder, fit_blocks, write_blocks
@@ -35,10 +35,18 @@ OPTIONS = AlternatingOptions(
 )
 
 
-def row(name, value, bar=None, **rest):
-    """Return one row of the table; a bar is the largest value allowed."""
+def row(name, value, bar=None, least=None, **rest):
+    """Return one row of the table: `bar` is the largest value allowed, `least` the smallest."""
     load = round(os.getloadavg()[0], 2)
-    return {"row": name, "value": value, "bar": bar, "load": load, **rest}
+    return {"row": name, "value": value, "bar": bar, "least": least, "load": load, **rest}
+
+
+def said(line):
+    """Return the bars of a row in words, and whether they are met."""
+    least, bar = line.get("least"), line["bar"]
+    words = [f"{word} {x:g}" for word, x in (("at least", least), ("at most", bar)) if x]
+    missed = (bar and line["value"] > bar) or (least and line["value"] < least)
+    return " and ".join(words) + (", missed" if missed else "")
 
 
 class Memory(threading.Thread):
@@ -191,7 +199,13 @@ def limit(args, place):
     allowed = stored // 10
     disk = run_child("blocks", place / "limit", shape, 2, limit=allowed)
     return [
-        row("stored X / memory limit", stored / allowed, limit_bytes=allowed, **_rest(disk)),
+        row(
+            "stored X / memory limit",
+            stored / allowed,
+            least=10,
+            limit_bytes=allowed,
+            **_rest(disk),
+        )
     ]
 
 
@@ -208,7 +222,7 @@ def growth(args, place):
         seconds.append(many - few)
         rows.append(row(f"growth: n = {shape.n}, CPU seconds for 6 iterations", seconds[-1]))
     slope = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-    return [*rows, row("growth: exponent of CPU seconds in n", slope, 1.1)]
+    return [*rows, row("growth: exponent of CPU seconds in n", slope, 1.1, 0.95)]
 
 
 def _least_cpu(folder, shape, iterations):
@@ -217,7 +231,13 @@ def _least_cpu(folder, shape, iterations):
     return min(run["cpu_seconds"] for run in runs)
 
 
-ROWS = {f.__name__: f for f in (growth, cluster, limit, full)}
+def sweeps(args, place):  # noqa: ARG001 - results go to folders of their own
+    """1,000 short cells on two workers of a cluster, against two processes of a pool."""
+    done = scale_sweeps.measured(max(20, round(scale_sweeps.N_CELLS * args.scale)))
+    return [row(done.pop("row"), done.pop("ratio"), done.pop("bar"), **done)]
+
+
+ROWS = {f.__name__: f for f in (sweeps, growth, cluster, limit, full)}
 
 
 def _arguments(argv):
@@ -242,9 +262,8 @@ def main(argv=None):
         for name in args.only or [n for n in ROWS if n != "full" or not args.skip_full]:
             for line in ROWS[name](args, Path(place)):
                 rows.append(line)
-                bar = "" if line["bar"] is None else f"bar {line['bar']:g}"
-                text = f"{line['row']:62s} {line['value']:14.6g}  {bar:10s} load {line['load']}"
-                print(text, flush=True)
+                text = f"{line['row']:62s} {line['value']:14.6g}  load {line['load']:5}"
+                print(f"{text}  {said(line)}", flush=True)
     if args.out:
         table = {"scale": args.scale, "threads": available_threads(), "rows": rows}
         table["seconds"] = time.perf_counter() - began

@@ -197,14 +197,11 @@ def _train_blocks(options: Options) -> None:
         blocks = list(cut_rows([data], max(data.X.nnz // 16, 1 << 16)))
         names, (n, d) = _label_names(options.label_names, data), data.X.shape
     began = time.perf_counter()
-    with (
-        contextlib.nullcontext()
-        if options.cluster is None
-        else connected(options.cluster) as client
-    ):
+    address = options.cluster
+    with contextlib.nullcontext() if address is None else connected(address) as client:
         model = LEMLClassifier(**_settings(options)).fit_blocks(blocks, client=client)
     seconds = time.perf_counter() - began
-    where = "this machine" if options.cluster is None else options.cluster
+    where = "this machine" if address is None else address
     count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
     lines = [("data", options.data), ("rows", f"{n} in {count} blocks"), ("features", str(d))]
     lines += [("labels", str(len(model.H_))), ("on", where)]

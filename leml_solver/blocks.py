@@ -93,10 +93,12 @@ class BlockFolder:
         place = Path(path)
         try:
             found = json.loads((place / _INDEX).read_text(encoding="utf-8"))
+            if found.pop("checksum") != _text_checksum(found):
+                raise ValueError("its checksum does not match")
             if found.pop("format") != _FORMAT or found.pop("version") != FORMAT_VERSION:
                 raise ValueError(f"format or version is not '{_FORMAT}' {FORMAT_VERSION}")
             lists = ("blocks", "label_names", "feature_names")
-            return cls(place, **{**found, **{key: tuple(found[key]) for key in lists}})
+            return cls(place.absolute(), **{**found, **{key: tuple(found[key]) for key in lists}})
         except FileNotFoundError:
             raise ReadError(
                 f"{place}: expected a folder with {_INDEX}; make one with "
@@ -115,7 +117,7 @@ class BlockFolder:
     @property
     def checksum(self) -> int:
         """A number that other data do not have."""
-        return zlib.crc32(json.dumps(self.blocks, sort_keys=True).encode())
+        return _text_checksum(self.blocks)
 
     def matrices(self, number: int, *, check: bool = True) -> tuple[TiledMatrix, TiledMatrix, Any]:
         """Return X, Y and the missing labels (CSR or None) of a block, memory-mapped."""
@@ -259,11 +261,15 @@ class _Writer:
             "label_names": self.names[0],
             "feature_names": self.names[1],
         }
-        write_text(self.folder / _INDEX, json.dumps(index))
+        write_text(self.folder / _INDEX, json.dumps(index | {"checksum": _text_checksum(index)}))
 
 
 def _name(number: int) -> str:
     return f"block-{number:05d}"
+
+
+def _text_checksum(value: Any) -> int:
+    return zlib.crc32(json.dumps(value, sort_keys=True).encode())
 
 
 def _checksum(array: NDArray[Any]) -> int:
@@ -421,7 +427,7 @@ class MemorySource:
 
     def sizes(self) -> list[int]:
         """Return the number of nonzeros of each block."""
-        return [_stored(problem.features) for problem in self.problems]
+        return [int(problem.features.size) for problem in self.problems]  # stored ones if sparse
 
     def checksum(self) -> int:
         """Return a number that other data do not have."""
@@ -429,10 +435,6 @@ class MemorySource:
         for problem in self.problems:
             total = data_checksum(problem, total)
         return total
-
-
-def _stored(X: Any) -> int:
-    return int(X.nnz if sp.issparse(X) else X.size)
 
 
 def as_source(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -134,7 +135,7 @@ def connected(address: str) -> Iterator[Client]:
             yield client
         return
     number = positive_integer(int(local[1]), "local:N")
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "ERROR"}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": "ERROR"}
     available_threads()  # read now: those who watch the workers set OMP_NUM_THREADS to 1 here
     with (
         dask.config.set(_LOCAL_SETTINGS),
@@ -236,7 +237,7 @@ class ClusterPasses:
                 f"the scheduler is gone or has no workers ({error or 'timeout'}); start them and "
                 "run the same command again: with a checkpoint it continues where it stopped."
             ) from error
-        _check_versions(versions)
+        _check_versions(versions, code_version())
         sizes = np.cumsum([0, *self.source.sizes()])
         middles = (sizes[1:] + sizes[:-1]) / (2 * max(sizes[-1], 1))
         self.homes = [workers[min(int(m * len(workers)), len(workers) - 1)] for m in middles]
@@ -265,7 +266,8 @@ class ClusterPasses:
     def _submit(self, function: Any, *arguments: Any, home: str | None = None) -> Any:
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
         key = f"{function.__name__.strip('_')}-{self._name}-{next(self._tokens)}"
-        return self.client.submit(function, *arguments, key=key, pure=False, **where)
+        call = (_called, code_version(), function, *arguments)
+        return self.client.submit(*call, key=key, pure=False, **where)
 
     def _leaf(self, number: int, work: Work, arguments: tuple[Any, ...]) -> Any:
         tokens = [a.token if isinstance(a, Sent) else None for a in arguments]
@@ -288,15 +290,20 @@ class ClusterPasses:
         return shares[0]
 
 
-def _check_versions(versions: dict[str, str | Exception]) -> None:
-    """Refuse workers that run other code than this process, but not one that has just died."""
-    own = code_version()
+def _check_versions(versions: dict[str, str | Exception], own: str) -> None:
+    """Refuse workers that run other code than the client, but not one that has just died."""
     for worker, theirs in versions.items():
         if theirs != own and not isinstance(theirs, OSError):
             raise ClusterError(
                 f"worker {worker} runs leml-theory {theirs}, this process {own}; install the "
-                "same version on both."
+                "same versions on both."
             )
+
+
+def _called(client_code: str, function: Any, *arguments: Any) -> Any:
+    """Call a function on a worker, which may have come when the others had been asked already."""
+    _check_versions({platform.node(): code_version()}, client_code)
+    return function(*arguments)
 
 
 def _load(source: FolderSource | MemorySource, number: int) -> Block:
@@ -326,14 +333,15 @@ def _added(left: Sums, right: Sums) -> Sums:
 
 @cache
 def code_version() -> str:
-    """Return the version of the package with a checksum of the code that computes."""
+    """Return the version of the package and its libraries, and a checksum of the code."""
     folder, total = Path(__file__).parent, 0
     for path in sorted(folder.rglob("*.py")):
         total = zlib.crc32(path.read_bytes(), total)
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
     try:
-        return f"{version('leml-theory')} ({total:08x})"
+        return f"{version('leml-theory')} ({total:08x}, {libraries})"
     except PackageNotFoundError:
-        return f"not installed ({total:08x})"
+        return f"not installed ({total:08x}, {libraries})"
 
 
 errors_name_arguments(globals())

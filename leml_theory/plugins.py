@@ -48,8 +48,8 @@ class Plugin:
         changed = Path(self.path).is_file() and _content(self.path) != self.content
         if self.path in _LOADED or changed:
             raise ValueError(
-                f"The plugin `{self.path}` has changed while it was in use; start again, with "
-                "another folder for the results."
+                f"The plugin `{self.path}` has changed while it was in use; start again, and on "
+                "a cluster the workers too."
             )
         _execute(self.content, self.path)
         _LOADED[self.path] = self.sha256

@@ -339,8 +339,29 @@ def test_the_site_is_built_without_a_warning_and_asks_no_other_host(tmp_path):
         assert not re.search(r"url\([\"']?(https?:)?//", sheet.read_text()), sheet.name
 
 
-@pytest.mark.parametrize("area", ["erm", "methods", "certificate"])
+@pytest.mark.parametrize("area", ["erm", "methods", "certificate", "scale"])
 def test_the_benchmarks_that_were_kept_have_a_table(area):
     rows = getattr(benchmarks, f"_{area}_table")().splitlines()[2:]
     assert len(rows) > 5
     assert all(row.count("|") == rows[0].count("|") for row in rows)
+
+
+def test_the_benchmark_of_scale_times_sweeps_and_says_which_bars_are_missed(monkeypatch):
+    from types import SimpleNamespace
+
+    from benchmarks import scale, scale_sweeps
+
+    asked = []
+
+    def seconds(cells, **where):
+        asked.append((len(cells), where))
+        return (1.2 if "cluster" in where else 1.0), 0.5, {}
+
+    monkeypatch.setattr(scale_sweeps, "seconds", seconds)
+    assert "sweeps" in scale.ROWS
+    (row,) = scale.ROWS["sweeps"](SimpleNamespace(scale=1.0), None)
+    assert asked[:2] == [(1000, {"jobs": 2}), (1000, {"jobs": 1, "cluster": "local:2"})]
+    assert row["value"] == pytest.approx(1.2)
+    assert scale.said(row) == "at most 1.15, missed"
+    assert scale.said(scale.row("x", 0.9, 1.1, 0.95)) == "at least 0.95 and at most 1.1, missed"
+    assert scale.said(scale.row("x", 1.0, 1.1, 0.95)) == "at least 0.95 and at most 1.1"

@@ -30,6 +30,12 @@ the objective at Z = 0.
 `make bench AREA=certificate`; gaps are relative to the objective at Z = 0.
 
 {_certificate_table()}
+
+## More than one machine, data larger than memory
+
+`make bench AREA=scale`; bars are bounds on the value.
+
+{_scale_table()}
 """
 
 
@@ -80,3 +86,16 @@ def _certificate_table():
         if {"rank_gap", "gap"} <= r.keys()
     ]
     return table(head, *rows)
+
+
+def _scale_table():
+    """Return every row of the benchmark of scale with its bars."""
+    rows = [
+        (plain(r["row"]), f"{r['value']:.4g}", _bound(r.get("least")), _bound(r["bar"]))
+        for r in kept("scale")["rows"]
+    ]
+    return table(("row", "value", "at least", "at most"), *rows)
+
+
+def _bound(value):
+    return "" if value is None else f"{value:g}"

@@ -90,9 +90,9 @@ class Block:
         if self.scratch is None:
             return A
         with tempfile.TemporaryFile(dir=self.scratch) as file:
-            kept = np.memmap(file, A.dtype, "w+", shape=A.shape)
-        kept[:] = A
-        return kept
+            file.write(A.data)  # where the disk is full, writing to a map would end the process
+            file.flush()
+            return np.memmap(file, A.dtype, "r+", shape=A.shape)
 
     def joined(self, W: Sent, intercept: bool) -> Factor:
         """Return X W with a column of ones for an intercept."""

@@ -225,10 +225,8 @@ class Cluster:
 
 def memory_limit() -> int | None:
     """Return the bytes that this process may use if it is a Dask worker with a limit."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
     try:
-        return distributed.get_worker().memory_manager.memory_limit  # type: ignore[no-any-return]
-    except (ValueError, AttributeError):
+        worker = sys.modules["distributed"].get_worker()
+        return worker.memory_manager.memory_limit  # type: ignore[no-any-return]
+    except (KeyError, ValueError, AttributeError):
         return None

@@ -167,12 +167,8 @@ class Shard:
         self._descriptor: int | None = None
         self._known: set[str] = set()
 
-    def append(self, result: Result) -> None:
-        """Write one result and wait until the disk has it; StoreError when it cannot."""
-        self.extend([result])
-
     def extend(self, results: Iterable[Result], source: Source | None = None) -> None:
-        """Write results, and first the record of their source, and wait until the disk has them."""
+        """Write the record of a source, then results, and wait until the disk has them."""
         lines = b"".join(result.to_line() for result in results)
         try:
             if source is not None and source.id not in self._known:

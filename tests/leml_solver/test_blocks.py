@@ -1,7 +1,11 @@
 """Rows in blocks: the same fit, whatever holds the blocks, and a fit that goes on after a kill."""
 
+import errno
+import io
 import itertools
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -269,6 +273,41 @@ def test_a_block_that_is_missing_or_damaged_is_named(name, tmp_path):
     (tmp_path / "b" / "blocks.json").write_text("{}")
     with pytest.raises(ReadError, match="convert the data again"):
         BlockFolder.open(tmp_path / "b")
+
+
+def test_a_block_of_another_folder_is_refused(tmp_path):
+    """Of another width, with its entry in the index: sums of columns did not fit one another."""
+    X, Y, _ = data()
+    folder(tmp_path / "b", X, Y, None)
+    folder(tmp_path / "narrow", X[:, :-1], Y[:, :-1], None)
+    shutil.rmtree(tmp_path / "b" / "block-00001")
+    shutil.copytree(tmp_path / "narrow" / "block-00001", tmp_path / "b" / "block-00001")
+    with pytest.raises(ReadError, match="block 1 is damaged"):
+        fit_blocks(tmp_path / "b", rank=2, penalty=1.0)
+    ours, theirs = (tmp_path / name / "blocks.json" for name in ("b", "narrow"))
+    index = json.loads(ours.read_text())
+    index["blocks"][1] = json.loads(theirs.read_text())["blocks"][1]
+    ours.write_text(json.dumps(index))
+    with pytest.raises(ReadError, match=r"blocks.json: damaged \(its checksum .*convert"):
+        fit_blocks(tmp_path / "b", rank=2, penalty=1.0)
+
+
+class Full(io.BufferedRandom):
+    """A file on a full disk, which may be made long but not filled."""
+
+    def write(self, content):
+        if memoryview(content).nbytes > 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(content)
+
+
+def test_a_disk_too_full_for_scratch_is_an_error(tmp_path, monkeypatch):
+    """Writing to a memory map ended the process by a signal."""
+    folder(tmp_path / "b", *data())
+    made = lambda dir: Full(io.FileIO(dir / "scratch", "w+"))  # noqa: E731
+    monkeypatch.setattr("tempfile.TemporaryFile", made)
+    with pytest.raises(OSError, match="No space left"):
+        fit_blocks(tmp_path / "b", rank=2, penalty=1.0)
 
 
 def test_the_best_labels_come_block_by_block(tmp_path):

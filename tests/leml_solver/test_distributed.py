@@ -105,6 +105,26 @@ def test_workers_with_other_code_or_none_are_refused(client, monkeypatch, theirs
         cluster.fit_factors(client, pairs(*data()), rank=2, penalty=1.0)
 
 
+def test_a_worker_with_other_code_that_comes_late_is_refused(client, monkeypatch):
+    passes = cluster.ClusterPasses(client, cluster.as_source(pairs(*data())))
+    monkeypatch.setattr(cluster, "code_version", lambda: "0.0 (other)")  # of the client alone
+    with pytest.raises(cluster.ClusterError, match=r"runs leml-theory .*numpy .*process 0.0"):
+        passes.total(work.facts)
+
+
+def test_workers_that_were_started_in_another_folder_find_the_blocks(client, monkeypatch, tmp_path):
+    folder(tmp_path / "b", *data())
+    monkeypatch.chdir(tmp_path)
+    arguments = {"rank": 3, "penalty": 0.5, "options": replace(OPTIONS, max_iter=1)}
+    assert same(fit_blocks("b", **arguments), cluster.fit_factors(client, "b", **arguments))
+
+
+def test_two_local_clusters_say_nothing_of_ports(client, recwarn):
+    with cluster.connected("local:1"), cluster.connected("local:1"):
+        pass
+    assert not [w for w in recwarn if "Port" in str(w.message)]
+
+
 def test_a_worker_that_dies_before_it_is_asked_for_its_code_is_no_error(client, monkeypatch):
     run = client.run
     gone = {"tcp://127.0.0.1:1": ConnectionResetError(104, "reset by peer")}

@@ -136,6 +136,13 @@ def test_a_worker_refuses_a_plugin_that_is_not_what_the_run_began_with(plugin, o
     assert "Mine" not in EXPERIMENTS
 
 
+def test_a_worker_that_has_run_what_a_plugin_was_is_to_be_started_again(plugin):
+    Plugin.of(plugin).load()
+    plugin.write_text(PLUGIN + "\n# another one\n")
+    with pytest.raises(ValueError, match="start again, and on a cluster the workers too"):
+        Plugin.of(plugin).load()
+
+
 def test_a_plugin_runs_once_in_a_process(plugin):
     first = load_plugins([plugin])
     assert load_plugins([plugin, plugin]) == first

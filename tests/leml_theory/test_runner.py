@@ -304,7 +304,7 @@ def test_another_grid_than_the_store_s_is_refused(tmp_path):
 
 def test_results_of_another_grid_among_ours_are_refused(tmp_path):
     store = created(tmp_path / "out", cells(3))
-    Shard(store.shards).append(Result(Cell("toy", {"size": 99}, 0).key, [], 0.0))
+    Shard(store.shards).extend([Result(Cell("toy", {"size": 99}, 0).key, [], 0.0)])
     with pytest.raises(StoreError, match="holds 1 results of another grid"):
         execute(cells(3), store, jobs=1, measure=toy_measure.measure)
 

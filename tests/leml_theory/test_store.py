@@ -50,7 +50,7 @@ def store(tmp_path):
 def fill(store, cells=CELLS):
     shard = Shard(store.shards)
     for cell in cells:
-        shard.append(Result(cell.key, records_of(cell), 0.25))
+        shard.extend([Result(cell.key, records_of(cell), 0.25)])
     shard.close()
     (path,) = store.shards.glob(f"{os.getpid()}-*")
     return path
@@ -156,7 +156,7 @@ def test_a_result_after_a_torn_line_goes_to_another_file(store):
     path = fill(store, CELLS[:2])
     path.write_bytes(path.read_bytes()[:-7])
     shard = Shard(store.shards)
-    shard.append(Result(CELLS[1].key, records_of(CELLS[1]), 1.0))
+    shard.extend([Result(CELLS[1].key, records_of(CELLS[1]), 1.0)])
     shard.close()
     assert len(store.load()) == 2
 
@@ -185,9 +185,9 @@ def test_several_damaged_lines_are_counted(store):
 def test_equal_results_of_one_cell_are_fine_and_different_ones_are_not(store):
     fill(store)
     again = Shard(store.shards)
-    again.append(Result(CELLS[0].key, records_of(CELLS[0]), 9.0))  # The time may differ.
+    again.extend([Result(CELLS[0].key, records_of(CELLS[0]), 9.0)])  # The time may differ.
     assert len(store.load()) == len(CELLS)
-    again.append(Result(CELLS[0].key, [{"value": -0.0, "limit": float("nan")}], 9.0))
+    again.extend([Result(CELLS[0].key, [{"value": -0.0, "limit": float("nan")}], 9.0)])
     again.close()
     with pytest.raises(StoreError, match=r"contradicts another result of the same cell.*Choose"):
         store.load()
@@ -210,9 +210,9 @@ def test_a_full_disk_says_to_free_space(store, monkeypatch):
         patch.setattr(store_module, "_new_file", full)
         shard = Shard(store.shards)
         with pytest.raises(StoreError, match=r"No space left.*free space and run the same command"):
-            shard.append(Result(CELLS[2].key, [], 0.0))
+            shard.extend([Result(CELLS[2].key, [], 0.0)])
     assert len(store.load()) == 2
-    shard.append(Result(CELLS[2].key, [], 0.0))  # Space again: the shard goes on in a new file.
+    shard.extend([Result(CELLS[2].key, [], 0.0)])  # Space again: the shard goes on in a new file.
     shard.close()
     assert len(store.load()) == 3
 
@@ -224,7 +224,7 @@ def test_an_input_output_error_says_to_check_the_disk(store, monkeypatch):
     shard = Shard(store.shards)
     monkeypatch.setattr(os, "fsync", broken)
     with pytest.raises(StoreError, match=r"Input/output error\. Check the disk"):
-        shard.append(Result(CELLS[0].key, [], 0.0))
+        shard.extend([Result(CELLS[0].key, [], 0.0)])
 
 
 def test_a_full_disk_at_the_start_leaves_a_folder_that_can_be_used_later(tmp_path, monkeypatch):
