@@ -272,10 +272,13 @@ def test_messages_of_hidden_tests_can_be_withheld(tmp_path):
     assert "not answered yet" in tests[2]["output"]
 
 
-def test_root_that_cannot_become_another_user_is_refused_in_words(tiny, tmp_path):
+def test_root_that_cannot_become_another_user_is_refused_in_words(tiny, tmp_path, monkeypatch):
     """In a namespace with root alone the student's process is root, and the fence is weak."""
     if not (namespace := unshare("--map-root-user")):
         pytest.skip("no namespace of users can be made here")
+    (tmp_path / "programs").mkdir()  # without bubblewrap, in whose room nobody is root
+    (tmp_path / "programs" / "unshare").symlink_to(shutil.which("unshare"))
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"))
     folder, notebook = tmp_path / "auto", tmp_path / "s.ipynb"
     write_autograder(folder, tiny.specification(9), a_wheel(tmp_path))
     hand_in(notebook, solution_notebook(tiny))
