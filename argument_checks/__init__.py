@@ -1,5 +1,6 @@
 """Checks of arguments that all packages share: each returns the value or says what to do."""
 
+import contextlib
 import math
 import numbers
 from collections.abc import Collection
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 __all__ = [
+    "canonical",
     "distribution",
     "finite_array",
     "generator",
@@ -30,6 +32,7 @@ __all__ = [
     "same_rows",
     "truth_value",
     "unmasked",
+    "weights",
 ]
 
 _Choice = TypeVar("_Choice")
@@ -99,11 +102,11 @@ def real_input(value: Any, name: str, refused: str = "cmMV") -> Any:
     of numpy's types), and loops over a sparse matrix do not look whether its indices lie within its
     shape.
     """
-    rows = value if isinstance(value, list | tuple) else (value,)
+    seen = value if hasattr(value, "dtype") or hasattr(value, "dtypes") else _array_of(value)
+    rows = value if isinstance(value, list | tuple) else (seen,)
     if any(np.ma.is_masked(row) for row in rows):
         raise ValueError(f"`{name}` must not have masked entries; fill them in, or leave them out.")
-    single = getattr(value, "dtype", None)
-    for dtype in (single,) if single is not None else getattr(value, "dtypes", ()):
+    for dtype in _types_within(seen):
         if (kind := getattr(dtype, "kind", "f")) in refused:
             said = "Complex data not supported: " if kind == "c" else ""
             raise ValueError(f"{said}`{name}` must hold real numbers, got {dtype}.")
@@ -112,9 +115,28 @@ def real_input(value: Any, name: str, refused: str = "cmMV") -> Any:
     return value
 
 
+def _array_of(value: Any) -> Any:
+    """Return what numpy makes of a list or of an object of another package, masked if it is."""
+    with contextlib.suppress(ValueError):  # rows of different lengths: whoever reads them says so
+        return np.asanyarray(value)
+    return None
+
+
+def _types_within(value: Any) -> list[Any]:
+    """Return the types of numbers in an array or a table, those of its objects one by one."""
+    single = getattr(value, "dtype", None)
+    found = list(getattr(value, "dtypes", ())) if single is None else [single]
+    if any(getattr(dtype, "kind", "f") == "O" for dtype in found):
+        kinds = {type(item) for item in np.asarray(value).ravel()}  # numpy's become floats
+        found += [np.dtype(kind) for kind in kinds if issubclass(kind, np.generic)]
+    return found
+
+
 def _check_indices(matrix: Any, name: str) -> None:
     if matrix.ndim != 2:
         raise ValueError(f"`{name}` must have two axes, got shape {matrix.shape}.")
+    if matrix.dtype.kind == "O" or matrix.dtype == np.float16:
+        raise ValueError(f"`{name}` is of a type, {matrix.dtype}, that scipy has no loops for.")
     try:
         if matrix.format == "coo" and matrix.nnz:
             for axis, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
@@ -126,6 +148,14 @@ def _check_indices(matrix: Any, name: str) -> None:
         real_input(matrix.data, "data")
     except (TypeError, ValueError) as error:
         raise ValueError(f"`{name}` is a damaged sparse matrix ({error}); make it anew.") from error
+
+
+def canonical(matrix: Any) -> Any:
+    """Return a CSR matrix without repeated entries, a copy if it had some."""
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
 
 
 def unmasked(value: Any) -> Any:
@@ -195,14 +225,26 @@ def moderate(value: Any, name: str) -> float:
 
 def indices(value: Any, name: str, size: int, end: int) -> NDArray[np.int64]:
     """Return `size` whole numbers in [0, end)."""
-    array = np.asarray(value)
+    array = np.asarray(real_input(value, name))
     if array.shape != (size,):
         raise ValueError(f"`{name}` must have one index per value, ({size},), got {array.shape}.")
-    if not np.issubdtype(array.dtype, np.integer):
+    if array.dtype.kind not in "iu":
         raise TypeError(f"`{name}` must be integers, got {array.dtype}.")
     if array.min() < 0 or array.max() >= end:
         raise ValueError(f"`{name}` must lie in [0, {end}), got {array.min()} to {array.max()}.")
     return array.astype(np.int64)
+
+
+def weights(value: Any, name: str, size: int, item: str = "row") -> NDArray[np.float64]:
+    """Return one weight per item, none of them negative and some positive."""
+    array = moderate_array(value, name, 1)
+    if array.shape != (size,):
+        raise ValueError(f"`{name}` must have one weight per {item}, ({size},), got {array.shape}.")
+    if array.min() < 0:
+        raise ValueError(f"`{name}` must not be negative, got {float(array.min())!r}.")
+    if array.max() == 0:
+        raise ValueError(f"`{name}` must have a positive entry, got zeros only: nothing counts.")
+    return array
 
 
 def same_rows(X: Any, Y: Any, features: str = "X", labels: str = "Y") -> None:

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import one_of, positive_integer
+from argument_checks import moderate_array, one_of, positive_integer, real_input
 from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._blocked.block import Block, labels_with_missing
 from leml_solver._blocked.fit import BlockedFit
@@ -36,7 +36,7 @@ from leml_solver.losses import Loss, as_loss
 from leml_solver.problem import Problem
 from leml_solver.readers.dataset import Dataset
 from leml_solver.readers.lines import ReadError
-from safe_files import sync_folder, write_text, written_aside
+from safe_files import open_regular, sync_folder, write_text, written_aside
 
 __all__ = ["BlockFolder", "fit_blocks", "predict_topk", "write_blocks"]
 
@@ -45,6 +45,8 @@ BLOCK_NONZEROS = 1 << 23  # about 100 MB on disk
 _SAMPLED_ROWS = 500
 _FORMAT, _INDEX = "leml_solver blocks", "blocks.json"
 _PARTS = ("pointers", "index", "data")
+_MATRICES = ("X", "XT", "Y", "YT")
+_MEMBERS = (*(f"{n}_{p}" for n in _MATRICES for p in _PARTS), "missing_indices", "missing_indptr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +94,16 @@ class BlockFolder:
         """Read what a folder says of itself."""
         place = Path(path)
         try:
-            found = json.loads((place / _INDEX).read_text(encoding="utf-8"))
+            with open_regular(place / _INDEX) as file:
+                found = json.load(file)
             if found.pop("checksum") != _text_checksum(found):
                 raise ValueError("its checksum does not match")
             if found.pop("format") != _FORMAT or found.pop("version") != FORMAT_VERSION:
                 raise ValueError(f"format or version is not '{_FORMAT}' {FORMAT_VERSION}")
             lists = ("blocks", "label_names", "feature_names")
-            return cls(place.absolute(), **{**found, **{key: tuple(found[key]) for key in lists}})
+            made = cls(place.absolute(), **{**found, **{key: tuple(found[key]) for key in lists}})
+            made._check()
+            return made
         except FileNotFoundError:
             raise ReadError(
                 f"{place}: expected a folder with {_INDEX}; make one with "
@@ -108,6 +113,18 @@ class BlockFolder:
             raise ReadError(
                 f"{place / _INDEX}: damaged ({error}); convert the data again."
             ) from error
+
+    def _check(self) -> None:
+        """Raise unless the index holds what the rest of the folder is read by."""
+        one_of(self.dtype, "dtype", ("float32", "float64"))
+        for block in self.blocks:
+            sizes = (self.n_features, self.n_labels, block["rows"], *block["tiles"].values())
+            for size in sizes:
+                positive_integer(size, "size")
+            if set(block["tiles"]) != set(_MATRICES) or block["nonzeros"] < 0:
+                raise ValueError("blocks must have the tiles of X, Y and their transposes")
+            if not {*_MEMBERS} <= set(block["checksums"]):
+                raise ValueError("blocks must have checksums of all their arrays")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -129,7 +146,8 @@ class BlockFolder:
             return X, Y, None
         indices, ends = arrays["missing_indices"], arrays["missing_indptr"]
         shape = (rows, self.n_labels)
-        return X, Y, sp.csr_array((np.ones(indices.size, bool), indices, ends), shape=shape)
+        missing = sp.csr_array((np.ones(indices.size, bool), indices, ends), shape=shape)
+        return X, Y, real_input(missing, "missing")
 
     def dataset(self, number: int) -> Dataset:
         """Return the rows of a block in memory."""
@@ -141,9 +159,10 @@ class BlockFolder:
     def _arrays(self, number: int, *, check: bool) -> dict[str, Any]:
         """Return the arrays of a block, memory-mapped, after a look at every byte if asked to."""
         found, folder = {}, self.path / _name(number)
-        for name, checksum in self.blocks[number]["checksums"].items():
-            file = folder / f"{name}.npy"
+        for name in _MEMBERS:
+            file, checksum = folder / f"{name}.npy", self.blocks[number]["checksums"][name]
             try:
+                open_regular(file).close()  # a pipe would block
                 found[name] = np.load(file, mmap_mode="r", allow_pickle=False)
             except (OSError, ValueError, EOFError) as error:
                 raise ReadError(
@@ -159,7 +178,10 @@ class BlockFolder:
     ) -> TiledMatrix:
         def tiles(key: str, n_columns: int) -> Tiles:
             pointers, index, data = (arrays[f"{key}_{part}"] for part in _PARTS)
-            return Tiles(pointers, index, data, self.blocks[number]["tiles"][key], n_columns)
+            made = Tiles(pointers, index, data, self.blocks[number]["tiles"][key], n_columns)
+            if not made.are_sound(sum(shape) - n_columns):
+                raise ReadError(f"{self.path}: block {number} has damaged {key}; convert again.")
+            return made
 
         return TiledMatrix(shape, tiles(name, shape[1]), tiles(f"{name}T", shape[0]))
 
@@ -229,6 +251,8 @@ class _Writer:
         known.eliminate_zeros()
         self.missing |= bool(hidden.nnz)
         X, Y = TiledMatrix.of(data.X.astype(self.dtype)), TiledMatrix.of(known.astype(np.float32))
+        if X.nnz:
+            moderate_array(X.tiles.data, "X", 1, self.dtype)
         tiles = {"X": X.tiles, "XT": X.transposed, "Y": Y.tiles, "YT": Y.transposed}
         arrays = {f"{n}_{part}": getattr(t, part) for n, t in tiles.items() for part in _PARTS}
         arrays |= {"missing_indices": hidden.indices, "missing_indptr": hidden.indptr}

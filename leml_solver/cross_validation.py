@@ -16,7 +16,7 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing
 
-from argument_checks import positive, positive_integer, same_count
+from argument_checks import indices, positive, positive_integer, same_count
 from leml_solver._estimation.blocks import dense, row_blocks
 from leml_solver._estimation.defaults import default_penalty, default_rank
 from leml_solver._estimation.scored import solver_seed
@@ -120,6 +120,8 @@ class _CrossValidated(LowRankEstimator):
         known = _with_classes(checked, y, targets)
         settings = self._settings(known[0], targets.labels)
         parts = list(_parts(*known, self.cv))
+        if not parts:
+            raise ValueError("`cv` must give at least one split, got none.")
         seed = solver_seed(self.random_state)
         with progress_bar(len(parts) * len(settings), self.verbose, "fit") as bar:
             scores = [list(self._path_scores(part, settings, seed, bar)) for part in parts]
@@ -369,8 +371,8 @@ def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
         yield from _entry_parts(X, targets, EntrySplit(cv) if counted else cv)
         return
     rows = KFold(cv, shuffle=True, random_state=0) if counted else check_cv(cv)
-    for train, test in rows.split(X, y):
-        kept, held = np.sort(train), np.sort(test)
+    for split in rows.split(X, y):
+        kept, held = (_row_numbers(part, X.shape[0]) for part in split)
         fitted = replace(targets, labels=targets.labels.take(kept), n_rows=kept.size)
         yield _Part(
             X[kept],
@@ -379,6 +381,17 @@ def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
             targets.labels.take(held),
             lambda rows=held: _safe_indexing(y, rows),  # type: ignore[misc]
         )
+
+
+def _row_numbers(rows: Any, n: int) -> Array:
+    """Return the rows of a part, given by numbers or by a mask, in increasing order."""
+    given = np.asarray(rows)
+    if given.dtype.kind == "b" and given.shape == (n,):
+        given = np.flatnonzero(given)
+    found = np.unique(indices(given, "cv", given.size, n)) if given.size else given
+    if not found.size or found.size < given.size:
+        raise ValueError("`cv` must give parts that have rows, none of them twice.")
+    return found
 
 
 def _entry_parts(X: Any, targets: Targets, split: EntrySplit) -> Iterator[_Part]:

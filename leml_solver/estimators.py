@@ -20,7 +20,7 @@ from sklearn.metrics import r2_score
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from argument_checks import finite_array, one_of, positive, positive_integer, real
+from argument_checks import one_of, positive, positive_integer, real, weights
 from leml_solver._estimation.blocks import BlockScores, matching_threshold
 from leml_solver._estimation.defaults import default_penalty, default_rank
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
@@ -550,16 +550,17 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R squared over observed entries, averaged over targets with at least two."""
         values = dense_numbers(y)
+        if sample_weight is not None:
+            sample_weight = weights(sample_weight, "sample_weight", len(values))
         if not np.isnan(values).any():
             return float(super().score(X, values, sample_weight))
         made = np.asarray(self.predict(X))
         if values.shape != made.shape:
             raise ValueError(f"`y` must have shape {made.shape}, got {values.shape}.")
-        weights = None if sample_weight is None else finite_array(sample_weight, "sample_weight", 1)
         known = ~np.isnan(values.reshape(len(values), -1).T)
         columns = zip(known, np.atleast_2d(values.T), np.atleast_2d(made.T), strict=True)
         scores = [
-            r2_score(y[i], z[i], sample_weight=None if weights is None else weights[i])
+            r2_score(y[i], z[i], sample_weight=None if sample_weight is None else sample_weight[i])
             for i, y, z in columns
             if i.sum() > 1
         ]

@@ -10,13 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from argument_checks import (
-    finite_array,
     indices,
     moderate_array,
     number_array,
     real_input,
     unmasked,
 )
+from argument_checks import weights as one_weight_each
 from leml_solver._lazy import cached_property
 from leml_solver._linalg.threads import Rows, balanced_rows
 
@@ -139,7 +139,7 @@ class Labels:
         Y = real_input(Y, "Y") if sp.issparse(Y) else np.array(number_array(unmasked(Y), "Y"))
         if Y.ndim != 2:
             raise ValueError(f"`Y` must have two axes, (n, L), got shape {Y.shape}.")
-        hidden = None if missing is None else _truths(missing, "missing", Y.shape)
+        hidden = None if missing is None else truths(missing, "missing", Y.shape)
         if sp.issparse(Y):
             return cls.full(Y) if hidden is None else cls._all_but(cls.full(Y), hidden)
         if hidden is not None:
@@ -152,8 +152,6 @@ class Labels:
     @classmethod
     def _all_but(cls, full: Labels, missing: Any) -> Labels:
         """Labels known at all entries but those of a sparse boolean matrix."""
-        missing.sum_duplicates()
-        missing.eliminate_zeros()
         if missing.nnz == 0:
             return full
         if not sp.issparse(full.complete):
@@ -176,10 +174,9 @@ class Labels:
     def masked(cls, Y: Any, mask: Any) -> Labels:
         """Labels known where `mask` is true (dense or sparse, like Y); zeros there are kept."""
         Y = sp.csr_matrix(real_input(Y, "Y")) if sp.issparse(Y) else number_array(unmasked(Y), "Y")
-        known = sp.coo_matrix(_truths(mask, "mask", Y.shape))
-        rows, columns = known.row[known.data], known.col[known.data]
-        values = Y[rows, columns]
-        return cls.observed(rows, columns, np.asarray(values).ravel(), Y.shape)
+        known = sp.coo_matrix(truths(mask, "mask", Y.shape))
+        values = Y[known.row, known.col]
+        return cls.observed(known.row, known.col, np.asarray(values).ravel(), Y.shape)
 
     @classmethod
     def observed(
@@ -198,18 +195,20 @@ class Labels:
         weights : (m,) array, optional
             How often each entry was observed, once if not given; entries of weight 0 are dropped.
         """
-        _check_size(shape)
+        shape = _listed_shape(shape)
         values = np.array(number_array(values, "values"))
         if values.size == 0:
             raise ValueError("`Y` must have an observed entry, got none: every label is missing.")
         values = moderate_array(values, "values", 1)
         rows = indices(rows, "rows", values.size, shape[0]).astype(np.int32)
         columns = indices(columns, "columns", values.size, shape[1]).astype(np.int32)
-        counts = None if weights is None else _weights(weights, values.size)
+        counts = (
+            None if weights is None else one_weight_each(weights, "weights", values.size, "value")
+        )
         kept = slice(None) if counts is None else counts > 0
         counts = None if counts is None or (counts == 1).all() else counts[kept]
         listed = EntryList(rows[kept], columns[kept], values[kept], counts)
-        return cls((int(shape[0]), int(shape[1])), None, listed)
+        return cls(shape, None, listed)
 
     @cached_property
     def known(self) -> EntryList | None:
@@ -329,7 +328,7 @@ def as_labels(Y: Any) -> Labels:
     return Labels.full(Y) if sp.issparse(Y) else Labels.with_missing(Y)
 
 
-def _truths(value: Any, name: str, shape: tuple[int, int]) -> Any:
+def truths(value: Any, name: str, shape: tuple[int, int]) -> Any:
     """Return a matrix of booleans, or of numbers that are true unless zero, as a CSR matrix."""
     real_input(value, name)
     checked: Any = value if sp.issparse(value) else np.asarray(value)
@@ -340,22 +339,20 @@ def _truths(value: Any, name: str, shape: tuple[int, int]) -> Any:
         raise TypeError(f"`{name}` must be boolean, got {checked.dtype}; write astype(bool).")
     made = made.astype(bool)
     made.sum_duplicates()
+    made.eliminate_zeros()
     return made
+
+
+def _listed_shape(shape: Any) -> tuple[int, int]:
+    """Return (n, L), of which rows and columns of entries are listed in 32 bits."""
+    if len(shape) != 2 or not all(isinstance(side, int | np.integer) for side in shape):
+        raise TypeError(f"`shape` must be two whole numbers, (n, L), got {shape!r}.")
+    _check_size(shape)
+    if max(shape) > np.iinfo(np.int32).max:
+        raise ValueError(f"`shape` must be below 2^31 rows and columns, got {shape!r}.")
+    return int(shape[0]), int(shape[1])
 
 
 def _check_size(shape: tuple[int, int]) -> None:
     if min(shape) < 1:
         raise ValueError(f"`Y` must have rows and columns, got shape {shape}.")
-
-
-def _weights(value: Any, size: int) -> Values:
-    array = finite_array(value, "weights", 1)
-    if array.shape != (size,):
-        raise ValueError(f"`weights` must have one weight per value, ({size},), got {array.shape}.")
-    if array.min() < 0:
-        raise ValueError(f"`weights` must not be negative, got {array.min()!r}.")
-    if array.max() == 0:
-        raise ValueError(
-            "`weights` must have a positive entry, got zeros only: nothing is observed."
-        )
-    return array

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, nonnegative, positive_integer
+from argument_checks import finite_array, nonnegative, positive_integer, real
 from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._estimation.blocks import (
     BlockScores,
@@ -342,7 +342,9 @@ class _Blocks:
         made = as_scores(scores)
         given = [k for k in (1, 3, 5) if k <= made.shape[1]] if ks is None else ks
         depths = _depths(given, made.shape[1])
-        return cls(made, TrueLabels.of(Y, mask, shape=made.shape), depths, float(threshold))
+        return cls(
+            made, TrueLabels.of(Y, mask, shape=made.shape), depths, real(threshold, "threshold")
+        )
 
     @property
     def depth(self) -> int:
@@ -474,7 +476,7 @@ def _ratio(total: float, count: float) -> float:
 def checked_propensities(propensities: Any, n_labels: int) -> Array:
     """Return the probabilities that positives are recorded, one per label."""
     given = finite_array(propensities, "propensities", 1)
-    if given.shape != (n_labels,) or not ((given > 0) & (given <= 1)).all():
+    if given.shape != (n_labels,) or not ((given >= 1e-50) & (given <= 1)).all():
         raise ValueError(
             f"`propensities` must be {n_labels} probabilities above 0, one per label, got "
             f"{given.shape} from {given.min(initial=1):g} to {given.max(initial=0):g}."

@@ -73,7 +73,7 @@ class TrueLabels:
     @classmethod
     def of(cls, Y: Any, mask: Any = None, *, shape: tuple[int, int] | None = None) -> Self:
         """Check labels and mask, and return them ready to be cut into blocks."""
-        labels = _checked_labels(Y)
+        labels, mask = _checked_labels(Y), None if mask is None else _checked_mask(mask)
         expected = tuple(labels.shape if shape is None else shape)
         for name, matrix in (("Y", labels), ("mask", mask)):
             if matrix is not None and tuple(matrix.shape) != expected:
@@ -81,7 +81,7 @@ class TrueLabels:
                     f"`{name}` must have one row per point and one column per label, {expected}, "
                     f"got {tuple(matrix.shape)}."
                 )
-        return cls(labels, None if mask is None else _checked_mask(mask))
+        return cls(labels, mask)
 
     def block(self, start: int, stop: int) -> NDArray[np.int8]:
         """Return 1 for positive, 0 for negative and -1 for missing, rows start to stop - 1."""
@@ -105,7 +105,7 @@ def _checked_labels(Y: Any) -> Any:
         matrix = sparse.csr_array(real_input(Y, "Y"))
         _check_values(matrix.data)
         return matrix
-    values = np.asarray(unmasked(Y))
+    values = np.asarray(real_input(unmasked(Y), "Y"))
     if values.dtype.kind not in "biuf":
         values = as_numbers(values)
     if values.ndim != 2:

@@ -16,7 +16,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from argument_checks import moderate_array, not_huge, real_input, same_count
+from argument_checks import (
+    canonical,
+    moderate_array,
+    not_huge,
+    real_input,
+    same_count,
+    weights,
+)
 from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
 from leml_solver._estimation.targets import Targets
 
@@ -65,10 +72,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
         if reset and stored.size:
             moderate_array(stored, "X", stored.ndim, stored.dtype)
         not_huge(stored, "X")
-        if sparse.issparse(rows) and not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return rows
+        return canonical(rows) if sparse.issparse(rows) else rows
 
     def _block_scores(self, X: Any) -> BlockScores:
         """Return the scores of checked rows, to be made block by block."""
@@ -196,6 +200,8 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         That is scikit-learn's convention, and strict; see `leml_solver.model_selection` for others.
         """
         check_is_fitted(self)
+        if sample_weight is not None:
+            sample_weight = weights(sample_weight, "sample_weight", X.shape[0])
         if self.target_kind_ != "multilabel" or sample_weight is not None:
             return float(super().score(X, real_input(y, "y", refused="c"), sample_weight))
         scores = self._block_scores(self._checked(X))

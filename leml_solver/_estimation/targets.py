@@ -90,8 +90,9 @@ def dense_numbers(y: Any) -> Array:
 
 def as_numbers(values: Array) -> Array:
     """Return values as float64, what is missing as NaN."""
-    if values.dtype.kind in "biufc":
-        return np.asarray(real_input(values, "y"), dtype=np.float64)
+    real_input(values, "y")
+    if values.dtype.kind in "biuf":
+        return np.asarray(values, dtype=np.float64)
     missing = _missing(values)
     try:
         return np.where(missing, np.nan, values).astype(np.float64)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from argument_checks import finite_array, one_of
+from argument_checks import one_of
+from argument_checks import weights as one_weight_each
 from leml_solver._estimation.targets import Targets
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
 from leml_solver.labels import EntryList, Labels
@@ -64,24 +65,15 @@ def point_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ar
     """Return one weight per row of y, or None: those given times those of a vector's classes."""
     weights = None
     if sample_weight is not None:
-        weights = finite_array(sample_weight, "sample_weight", 1)
-        if weights.shape != (targets.n_rows,):
-            raise ValueError(
-                f"`sample_weight` must have one weight per row, ({targets.n_rows},), got "
-                f"{weights.shape}."
-            )
-        if weights.min() < 0 or weights.max() == 0:
-            raise ValueError(
-                "`sample_weight` must not be negative, nor zero for all rows, got values from "
-                f"{weights.min():g} to {weights.max():g}."
-            )
+        weights = one_weight_each(sample_weight, "sample_weight", targets.n_rows)
     if class_weight is None or targets.known_values is None or targets.kind == "multilabel":
         return weights
     from sklearn.utils.class_weight import compute_sample_weight
 
     rows = np.arange(targets.n_rows) if targets.rows is None else targets.rows
     of_class = np.ones(targets.n_rows)
-    of_class[rows] = compute_sample_weight(class_weight, targets.known_values[_codes(targets)])
+    made = compute_sample_weight(class_weight, targets.known_values[_codes(targets)])
+    of_class[rows] = one_weight_each(made, "class_weight", rows.size)
     return of_class if weights is None else weights * of_class
 
 
@@ -140,13 +132,13 @@ class EntryWeights:
     def _of_class(self, listed: EntryList, names: Array, n_labels: int) -> Array:
         positive = listed.values > 0
         if not isinstance(self.class_weight, str):
-            try:
-                pair = [float(self.class_weight.get(name, 1.0)) for name in names.tolist()]
-            except AttributeError:
+            if not isinstance(self.class_weight, dict) or {*self.class_weight} - {*names.tolist()}:
                 raise TypeError(
-                    "`class_weight` must be None, 'balanced' or a dict of weights, got "
-                    f"{self.class_weight!r}."
-                ) from None
+                    "`class_weight` must be None, 'balanced' or a dict of weights of the values "
+                    f"{names.tolist()}, got {self.class_weight!r}."
+                )
+            pair = [self.class_weight.get(name, 1.0) for name in names.tolist()]
+            pair = one_weight_each(pair, "class_weight", 2, "value").tolist()
             return np.where(positive, pair[1], pair[0])
         one_of(self.class_weight, "class_weight", ("balanced",))
         each = 2 * listed.columns.astype(np.intp) + positive

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from argument_checks import canonical
 from leml_solver._lazy import cached_property
 from leml_solver._linalg import compiled as kernels
 from leml_solver._linalg.threads import (
@@ -75,11 +76,7 @@ def as_matrix(value: Any, dtype: Any = None) -> Matrix:
 
 def _canonical(value: Any, dtype: Any) -> Any:
     """Return a CSR matrix without repeated entries, sharing memory where possible."""
-    X = value.tocsr().astype(dtype or np.float64, copy=False)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+    return canonical(value.tocsr().astype(dtype or np.float64, copy=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +204,21 @@ class Tiles:
             X.indptr, X.indices, X.data, tile, pointers, tiles.index, tiles.data
         )
         return tiles
+
+    def are_sound(self, n_rows: int) -> bool:
+        """Whether pointers and indices from a file keep compiled loops within the arrays."""
+        ends, index, size = self.pointers, self.index, self.data.size
+        last = self.n_columns - (len(ends) - 1) * self.tile
+        types = (ends.dtype.kind, index.dtype.kind in "iu", self.data.dtype.kind, ends.ndim)
+        if types != ("i", True, "f", 2) or index.shape != (size,) or self.data.shape != (size,):
+            return False
+        if ends.shape != (-(-self.n_columns // self.tile), n_rows + 1) or ends[0, 0] != 0:
+            return False
+        if ends[-1, -1] != size or (np.diff(ends.ravel()) < 0).any():
+            return False
+        parts = ((0, ends[-1, 0], self.tile), (ends[-1, 0], size, last))
+        inside = (index[i:j].min() >= 0 and index[i:j].max() < end for i, j, end in parts if i < j)
+        return all(inside) and bool(np.isfinite(self.data).all())
 
     @cached_property
     def _row_ends(self) -> NDArray[Any]:

@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from argument_checks import canonical, finite_array, real_input, same_rows
+from leml_solver.labels import truths
+
 # Not int8: scikit-learn (1.9) counts classes in the dtype of y, and silently overflows.
 LABEL_DTYPE = np.int32
 MAX_COLUMNS = 10**8  # a larger index is a damaged line: d x k factors would not fit in memory
@@ -62,6 +65,20 @@ class Dataset:
     splits: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     skipped: int = 0
     messages: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what compiled loops would read out of bounds, and bring the rest into one form."""
+        for name in ("X", "Y"):
+            matrix = sparse.csr_array(real_input(getattr(self, name), name))
+            if matrix.nnz:
+                finite_array(matrix.data, name, 1, matrix.dtype)
+            object.__setattr__(self, name, canonical(matrix))
+        same_rows(self.X, self.Y)
+        if not np.isin(self.Y.data, (0, 1)).all():
+            raise ValueError("`Y` must hold ones where labels are positive, and nothing else.")
+        if self.missing is not None:
+            hidden = sparse.csr_array(truths(self.missing, "missing", self.Y.shape))
+            object.__setattr__(self, "missing", hidden)
 
     @property
     def hidden(self) -> Any:

@@ -121,7 +121,7 @@ def test_factor_scores_are_never_held_as_a_whole():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # a block of 0.5 MB, its labels and comparisons, and the answers; n x L scores take 12 MB
-    assert peak < 4e6
+    assert peak < 6e6
     # blocks of other heights may round differently in BLAS, which moves no pair that is not tied
     assert blocked.auc == pytest.approx(whole.auc, abs=1e-9)
     assert blocked.top_k == pytest.approx(whole.top_k, abs=1e-9)
