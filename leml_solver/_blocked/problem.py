@@ -83,6 +83,7 @@ class CountedPasses:
         self.matrix, self.rank, self._passes = problem.matrix, rank, problem.passes
         self.send, self.in_turn = problem.passes.send, problem.passes.in_turn
         self.columns, self._counting = 0.0, Lock()
+        self.means: Array | None = None  # of the columns of X, if they are taken off
 
     @property
     def products(self) -> float:

@@ -59,7 +59,8 @@ class BlockedSquared(FullSquared):
         return self.problem.label_sums / self.problem.n_rows
 
     def _feature_gram(self) -> Array:
-        return np.asarray(self.passes.total(work.feature_gram)[0])
+        means = self._feature_means if self.intercept else 0.0
+        return np.asarray(self.passes.total(work.feature_gram, means)[0])
 
     def _mean(self, V: Factor) -> Array | None:
         """Return the mean of the rows of X V if there is an intercept."""

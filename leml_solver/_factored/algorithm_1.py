@@ -87,7 +87,7 @@ class FeatureProblem:
         C: Any = self.entries.curvatures(point.A, self.H, self.offset)
         weights = self.entries.columns(C, np.ones((n, 1), dtype=point.A.dtype))[:, 0]
         curvature = (weights.astype(np.float64) / n) @ np.square(self.H, dtype=np.float64)
-        diagonal = np.outer(self.features.matrix.column_squares(), curvature) + self.penalty
+        diagonal = np.outer(self.features.column_squares(), curvature) + self.penalty
         return np.asarray((1 / diagonal).astype(point.W.dtype))
 
 
@@ -156,7 +156,7 @@ class GeneralLoss:
     ) -> None:
         self.features, self.entries, self.penalty, self.plan = features, entries, penalty, plan
         self.options = options
-        self.b: Factor | None = None
+        self.b: Factor | None = None  # where X is centred
 
     def start(self, W: Factor, H: Factor) -> None:
         """Begin at the factors given, intercept zero."""
@@ -190,7 +190,9 @@ class GeneralLoss:
 
     def offset(self) -> Array | None:
         """Return the intercept of each label, or None without intercept."""
-        return None if self.b is None else self.b.astype(np.float64)
+        if self.b is None or self.features.means is None:
+            return None
+        return np.asarray(self.b.astype(np.float64) - self.H @ (self.features.means @ self.W))
 
     def update_H(self) -> None:
         """Improve each row of H, and the intercept with it."""

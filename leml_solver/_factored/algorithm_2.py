@@ -122,14 +122,11 @@ class FullSquared:
     @cached_property
     def _spectrum(self) -> tuple[Array, Factor]:
         """Eigenvalues and eigenvectors of X^T X (of the centred X for an intercept)."""
-        M = self._feature_gram()
-        if self.intercept:
-            M -= self.Y.shape[0] * np.outer(self._feature_means, self._feature_means)
-        values, vectors = eigenvectors(M)
+        values, vectors = eigenvectors(self._feature_gram())
         return values, vectors.astype(self.features.matrix.dtype)
 
     def _feature_gram(self) -> Array:
-        return dense_gram(self.features.matrix)
+        return dense_gram(self.features.matrix, self._feature_means if self.intercept else 0.0)
 
     def centred(self, A: Factor) -> Factor:
         """Remove column means, in place, when there is an intercept to absorb them."""
@@ -334,11 +331,11 @@ class _ColumnForm:
             add_scaled(residual, -alpha * self.iterate.penalty, self.direction)
 
 
-def dense_gram(X: Matrix) -> Array:
-    """Return X^T X as a dense array in double precision."""
+def dense_gram(X: Matrix, means: Any) -> Array:
+    """Return X^T X for X less its column means as a dense array in double precision."""
     block = max(1, (1 << 22) // X.shape[1])
     total = np.zeros((X.shape[1], X.shape[1]))
     for start in range(0, X.shape[0], block):
-        rows = X.rows(start, min(start + block, X.shape[0])).astype(np.float64)
+        rows = X.rows(start, min(start + block, X.shape[0])).astype(np.float64) - means
         total += rows.T @ rows
     return total

@@ -44,6 +44,7 @@ _SHRINKINGS = 30
 # Size of the factors, relative to those before the warm start, at which they count as zero.
 _LOST_START = 1e-6
 _WARM_ITERATIONS = 3
+_NEGLIGIBLE = 1e-9  # share of the objective at the start that is as good as zero
 _SMALL_GAP = 1e-6  # a relative gap that needs no better bound
 _FEWEST_STEPS = 4  # fewer improve no bound
 _REFINING_STEPS = 400
@@ -455,6 +456,8 @@ class Fit:
             return FullSquared(self.features, Y, self.penalty, options.plan, options.intercept)
         entries = entries_of(problem.labels, problem.loss, dtype)
         general = GeneralOptions(options.intercept, quadratic)
+        if options.intercept:
+            self.features.centre()
         return GeneralLoss(self.features, entries, self.penalty, options.plan, general)
 
     @one_blas_thread()
@@ -728,6 +731,10 @@ def _shrunk_start(iterate: GeneralLoss, W: Factor, H: Factor) -> Factor:
 
 
 def _converged(trace: list[TracePoint], tol: float) -> bool:
-    """Whether the last iteration reduced the objective by at most a share `tol`."""
+    """Whether the last iteration reduced the objective by at most a share `tol`.
+
+    A logistic loss of labels that are all the same has the minimum 0, and would fall for ever.
+    """
     before, after = trace[-2].objective, trace[-1].objective
-    return tol > 0 and before - after <= tol * abs(before)
+    size = max(abs(before), _NEGLIGIBLE * abs(trace[0].objective))
+    return tol > 0 and before - after <= tol * size

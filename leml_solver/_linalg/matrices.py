@@ -328,11 +328,17 @@ def _aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Factor:
 
 
 class CountingMatrix:
-    """The feature matrix X, counting products with it (a product has `rank` columns)."""
+    """The feature matrix X, less its column means if asked for, counting products with it."""
 
     def __init__(self, matrix: Matrix, rank: int = 1) -> None:
         self.matrix, self.rank = matrix, rank
         self.columns = 0.0
+        self.means: NDArray[np.float64] | None = None
+
+    def centre(self) -> None:
+        """Take the column means off, in products, so that a sparse X stays sparse."""
+        n = self.matrix.shape[0]
+        self.means = self.matrix.adjoint(np.full((n, 1), 1 / n))[:, 0]
 
     @property
     def products(self) -> float:
@@ -342,9 +348,29 @@ class CountingMatrix:
     def times(self, B: Factor) -> Factor:
         """Return X B."""
         self.columns += B.shape[1]
-        return self.matrix.times(B)
+        out = self.matrix.times(B)
+        if self.means is not None:
+            out -= (self.means @ B).astype(out.dtype)
+        return out
 
     def adjoint(self, A: Factor) -> Factor:
         """Return X^T A."""
         self.columns += A.shape[1]
-        return self.matrix.adjoint(A)
+        return without_means(self.matrix.adjoint(A), self.means, A.sum(axis=0, dtype=np.float64))
+
+    def column_squares(self) -> NDArray[np.float64]:
+        """Return the squared norm of each column."""
+        return squares_without_means(self.matrix, self.means)
+
+
+def without_means(total: Factor, means: NDArray[np.float64] | None, sums: Factor) -> Factor:
+    """Return X^T D for X less its column means, from X^T D and the column sums of D."""
+    if means is not None:
+        total -= np.outer(means, sums).astype(total.dtype)
+    return total
+
+
+def squares_without_means(X: Any, means: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the squared norm of each column less its mean."""
+    squares: NDArray[np.float64] = X.column_squares()
+    return squares if means is None else np.maximum(squares - X.shape[0] * means**2, 0.0)

@@ -120,6 +120,17 @@ def test_blocks_give_the_fit_of_all_rows(loss, hidden, plan, intercept, tmp_path
             np.testing.assert_allclose(made.intercept, whole.intercept, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["logistic", "squared_hinge"])
+def test_means_of_features_do_not_matter_to_blocks(name):
+    X, Y, missing = data(hidden=0.3)
+    arguments = {"rank": 3, "penalty": 0.5, "loss": name}
+    arguments["options"] = replace(QUICK, intercept=True)
+    moved = sp.csr_matrix(X.toarray() + 30.0)
+    whole, far = (fit_blocks(pairs(A, Y, missing), **arguments) for A in (X, moved))
+    # As a mean of 30 (the features are of size 1) rounds: 1e-16 times its square, some steps on.
+    np.testing.assert_allclose(objectives(far), objectives(whole), rtol=1e-9)
+
+
 def test_threads_and_storage_change_no_bit(tmp_path):
     from leml_solver import limit_threads
 
