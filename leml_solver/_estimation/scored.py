@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from argument_checks import moderate_array, not_huge, real_input, same_count
+from argument_checks import finite_array, moderate_array, not_huge, real_input, same_count
 from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
 from leml_solver._estimation.targets import Targets
 
@@ -198,16 +198,19 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         That is scikit-learn's convention, and strict; see `leml_solver.model_selection` for others.
         """
         check_is_fitted(self)
-        if self.target_kind_ != "multilabel" or sample_weight is not None:
+        if self.target_kind_ != "multilabel":
             return float(super().score(X, real_input(y, "y", refused="c"), sample_weight))
         scores = self._block_scores(self._checked(X))
-        labels, right, counted = TrueLabels.of(y, shape=scores.shape), 0, 0
+        labels, right, counted = TrueLabels.of(y, shape=scores.shape), 0.0, 0.0
+        given = np.ones(scores.shape[0]) if sample_weight is None else sample_weight
+        weights = finite_array(given, "sample_weight", 1)
+        same_count(scores.shape[0], weights.size, labels="sample_weight")
         for ends in row_blocks(scores.shape):
             known = labels.block(*ends)
             wrong = (known >= 0) & ((scores.block(*ends) > 0) != (known == 1))
             seen = (known >= 0).any(axis=1)
-            right += int((seen & ~wrong.any(axis=1)).sum())
-            counted += int(seen.sum())
+            right += float(weights[slice(*ends)][seen & ~wrong.any(axis=1)].sum())
+            counted += float(weights[slice(*ends)][seen].sum())
         return right / counted if counted else float("nan")
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]

@@ -144,11 +144,17 @@ class EntryWeights:
         if not isinstance(self.class_weight, str):
             try:
                 pair = [float(self.class_weight.get(name, 1.0)) for name in names.tolist()]
+                unknown = [name for name in self.class_weight if name not in names.tolist()]
             except AttributeError:
                 raise TypeError(
                     "`class_weight` must be None, 'balanced' or a dict of weights, got "
                     f"{self.class_weight!r}."
                 ) from None
+            if unknown:
+                raise ValueError(
+                    "`class_weight` must have as keys the values of a label matrix, "
+                    f"{names.tolist()}, which are the same for all labels, got {unknown}."
+                )
             return np.where(positive, pair[1], pair[0])
         one_of(self.class_weight, "class_weight", ("balanced",))
         each = 2 * listed.columns.astype(np.intp) + positive

@@ -534,7 +534,8 @@ class Fit:
         search, made = self.options.rank_search, ended.certificate
         if made is None:
             return ended
-        bound, probability = made.lower_bound, made.failure_probability
+        bound = made.lower_bound - self.data.rounding() * self.data.scale
+        probability = made.failure_probability
         if found.bound is not None and found.bound.value > bound:
             bound, probability = found.bound.value, probability + found.bound.failure_probability
         made = replace(made, rank_lower_bound=bound, failure_probability=probability)

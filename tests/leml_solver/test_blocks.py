@@ -428,3 +428,8 @@ def test_rows_ten_times_larger_than_the_memory_left_train(tmp_path):
         [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_no_blocks():
+    with pytest.raises(ValueError, match="`number of blocks` must be at least 1, got 0"):
+        LEMLClassifier().fit_blocks([])
