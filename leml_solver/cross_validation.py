@@ -378,7 +378,8 @@ def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
         yield from _entry_parts(X, targets, EntrySplit(cv) if counted else cv)
         return
     if counted and not 2 <= cv <= X.shape[0]:
-        raise ValueError(f"`cv` must be from 2 to {X.shape[0]}, the number of rows, got {cv}.")
+        n = X.shape[0]
+        raise ValueError(f"`cv` must be from 2 to the number of rows, n_samples={n}, got {cv}.")
     rows = KFold(cv, shuffle=True, random_state=0) if counted else check_cv(cv)
     for train, test in rows.split(X, y):
         kept, held = np.sort(train), np.sort(test)

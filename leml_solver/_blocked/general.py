@@ -18,7 +18,7 @@ from leml_solver._factored.algorithm_1 import GeneralLoss, GeneralOptions
 from leml_solver._factored.plan import Plan
 from leml_solver._linalg.conjugate_gradient import Numbers
 from leml_solver._linalg.factors import Groups, balancing, column_inner, eigenvectors
-from leml_solver._linalg.matrices import Factor, squares_without_means, without_means
+from leml_solver._linalg.matrices import Factor, without_means
 from leml_solver._linalg.threads import matmul
 
 Array = NDArray[np.float64]
@@ -73,11 +73,10 @@ class _FeatureProblem:
         """Return reciprocals of the Hessian's diagonal, curvature averaged over the points."""
         if not self.iterate.plan.precondition:
             return None
-        passes, n = self.iterate.passes, self.iterate.problem.n_rows
+        n = self.iterate.problem.n_rows
         weights = self._total(work.label_weights, W, columns=0)[0].astype(np.float64) / n
         curvature = weights @ np.square(self.H.array, dtype=np.float64)
-        squares = squares_without_means(passes.matrix, passes.means)
-        diagonal = np.outer(squares, curvature) + self.iterate.penalty
+        diagonal = np.outer(self.iterate.feature_squares, curvature) + self.iterate.penalty
         return np.asarray((1 / diagonal).astype(W.array.dtype))
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leml_solver._blocked import block as work
 from leml_solver._blocked.passes import Passes
+from leml_solver._linalg.matrices import squares_without_means
 from leml_solver.labels import EntryList
 from leml_solver.losses import Loss
 
@@ -89,6 +90,10 @@ class CountedPasses:
     def products(self) -> float:
         """Number of products with X or X^T so far, k columns each."""
         return self.columns / self.rank
+
+    def column_squares(self) -> Array:
+        """Return the squared norm of each column."""
+        return squares_without_means(self.matrix, self.means)
 
     def total(self, function: Any, *arguments: Any, columns: int = 0) -> Any:
         """Run a pass of `columns` products, each as wide as the widest array that is sent."""

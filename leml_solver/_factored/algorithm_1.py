@@ -176,6 +176,11 @@ class GeneralLoss:
         """Compute from the factors all that follows from them, as after `start`."""
         self.A = self.features.times(self.W)
 
+    @property
+    def feature_squares(self) -> Array:
+        """Diagonal of X^T X (of the centred X for an intercept)."""
+        return self.features.column_squares()
+
     def label_sketch(self, W: Factor) -> Factor:
         """Return D^T X W, D the derivatives of the loss at Z = 0 with opposite sign."""
         return -self.entries.columns(self.entries.first_slopes(), self.features.times(W))

@@ -112,7 +112,7 @@ class FullSquared:
         return 0.5 * energy
 
     @cached_property
-    def _diagonal(self) -> Array:
+    def feature_squares(self) -> Array:
         """Diagonal of X^T X (of the centred X for an intercept)."""
         squares = self.features.matrix.column_squares()
         if self.intercept:
@@ -214,7 +214,7 @@ class FullSquared:
 
     def preconditioner(self, curvature: Any) -> Factor:
         """Return reciprocals of the diagonal of the Hessian in W."""
-        diagonal = np.outer(self._diagonal, curvature) + self.penalty
+        diagonal = np.outer(self.feature_squares, curvature) + self.penalty
         return np.divide(1, diagonal, out=diagonal).astype(self.W.dtype)
 
     def _solve_W(self) -> None:

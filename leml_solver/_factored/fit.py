@@ -44,6 +44,7 @@ _SHRINKINGS = 30
 # Size of the factors, relative to those before the warm start, at which they count as zero.
 _LOST_START = 1e-6
 _WARM_ITERATIONS = 3
+_USUAL_LENGTH = 100.0  # of rows of X, or its reciprocal, at which the start is scaled
 _NEGLIGIBLE = 1e-9  # share of the objective at the start that is as good as zero
 _SMALL_GAP = 1e-6  # a relative gap that needs no better bound
 _FEWEST_STEPS = 4  # fewer improve no bound
@@ -602,7 +603,12 @@ class Fit:
         H[:, :rank] = np.linalg.qr(sketch[:, :rank])[0]
         W = self.iterate.feature_sketch(H)
         size = float(np.sqrt(column_inner(W, W).sum()))
-        return (W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W), H
+        W = W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W
+        # Factors of size 1 suit features of about size 1, and far from it hardly move at first.
+        length = np.sqrt(self.iterate.feature_squares.sum() / self.problem.labels.shape[0])
+        far = not 1 / _USUAL_LENGTH <= (length or 1.0) <= _USUAL_LENGTH
+        scale = W.dtype.type(length**-0.5 if far else 1.0)
+        return W * scale, H * scale
 
     def _warmed(
         self, W: Factor, H: Factor, share: float, rng: np.random.Generator

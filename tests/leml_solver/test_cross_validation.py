@@ -396,7 +396,7 @@ def test_lists_that_are_none_and_parts_that_are_not_there():
     for name, value in (("penalties", "auto"), ("penalties", 1.0), ("ranks", 3), ("iterations", 5)):
         with pytest.raises(TypeError, match=f"`{name}` must be a list of numbers, got"):
             LEMLClassifierCV(**{name: value}).fit(X, Y)
-    with pytest.raises(ValueError, match="`cv` must be from 2 to 3, the number of rows, got 5"):
+    with pytest.raises(ValueError, match="to the number of rows, n_samples=3, got 5"):
         LEMLClassifierCV().fit(X[:3], Y[:3])
     with pytest.raises(NotFittedError):
         LEMLClassifierCV().plot_path()

@@ -659,3 +659,18 @@ def test_single_precision_has_limits_of_its_own(size):
     with pytest.raises(ValueError, match=r"1e-15 and 1e15, got .*; rescale it or pass"):
         classifier().fit((X * size).astype(np.float32), Y)
     assert classifier(penalty="auto").fit(X * size, Y).score(X * size, Y) > 0.3
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+@pytest.mark.parametrize(
+    ("loss", "missing"), [("squared", 0.0), ("squared", 0.3), ("logistic", 0.0), ("logistic", 0.3)]
+)
+def test_predictions_do_not_depend_on_the_scale_of_features(loss, missing, size):
+    """At 1e-8 fits ended where they began, CONVERGED; logistic ones did so at 1e20."""
+    X, Y = toy(missing=missing)
+    made = {"loss": loss, "penalty": "auto", "unit_rows": False, "tol": 1e-8}
+    usual, other = (classifier(**made).fit(X * scale, Y) for scale in (1.0, size))
+    # Two fits to the same minimum that stop when an iteration gains 1e-8 of the objective.
+    assert other.objective_ == pytest.approx(usual.objective_, rel=1e-6)
+    scores = usual.decision_function(X)
+    np.testing.assert_allclose(other.decision_function(X * size), scores, atol=0.01)
