@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from leml_solver._factored.entry_sums import Entries, entries_of
 from leml_solver._lazy import cached_property
 from leml_solver._linalg.factors import column_inner, gram
-from leml_solver._linalg.matrices import Factor, Matrix, as_matrix
+from leml_solver._linalg.matrices import Factor, Matrix, as_matrix, less
 from leml_solver.labels import EntryList, Labels
 from leml_solver.losses import Loss
 
@@ -88,7 +88,7 @@ class Block:
         return np.asarray(self.kept("latent", W.token, lambda: self._latent(W.array, mean)))
 
     def _latent(self, W: Factor, mean: Array | None) -> Factor:
-        A = _less(self.X.times(W), mean)
+        A = less(self.X.times(W), mean)
         if self.scratch is None:
             return A
         with tempfile.TemporaryFile(dir=self.scratch) as file:
@@ -114,13 +114,6 @@ def labels_with_missing(labels: Labels) -> Labels:
     return Labels(
         labels.shape, labels.complete, None, EntryList(nothing, nothing, np.zeros(0), None)
     )
-
-
-def _less(A: Factor, mean: Array | None) -> Factor:
-    """Subtract a row vector, in place."""
-    if mean is not None:
-        A -= mean.astype(A.dtype)
-    return A
 
 
 def facts(block: Block) -> Sums:
@@ -154,7 +147,7 @@ def squared_sums(block: Block, W: Sent, mean: Array | None) -> Sums:
 
 def squared_sketch(block: Block, V: Sent, mean: Array | None) -> Sums:
     """Return Y^T (X V - mean), without keeping anything."""
-    A = _less(block.X.times(V.array), mean)
+    A = less(block.X.times(V.array), mean)
     return (block.labels_in(A.dtype).adjoint(A),)
 
 
@@ -162,7 +155,7 @@ def squared_residual(
     block: Block, H: Sent, label_mean: Array | None, W: Sent | None, mean: Array | None, M: Any
 ) -> Sums:
     """Return X^T (Y H - label_mean - (X W - mean) M); without W the last term is left out."""
-    right = _less(block.labels_in(H.array.dtype).times(H.array), label_mean)
+    right = less(block.labels_in(H.array.dtype).times(H.array), label_mean)
     if W is not None:
         right -= block.latent(W, mean) @ M
     return (block.X.adjoint(right),)
@@ -170,7 +163,7 @@ def squared_residual(
 
 def squared_curve(block: Block, P: Sent, mean: Array | None, product: bool) -> Sums:
     """Return the squared norms of the columns of B = X P - mean, and X^T B if asked for."""
-    B = _less(block.X.times(P.array), mean)
+    B = less(block.X.times(P.array), mean)
     squares = column_inner(B, B)
     return (squares, block.X.adjoint(B)) if product else (squares,)
 
@@ -205,7 +198,7 @@ def feature_curve(
 ) -> Sums:
     """Return X^T (C * (X S - S_mean) H^T) H, C the curvatures, and the sums of its rows."""
     C = _curvatures(block, W, mean, H, offset)
-    image = _less(block.X.times(S.array), S_mean)
+    image = less(block.X.times(S.array), S_mean)
     return block.adjoint(block.entries.rows_product(C, image, H.array))
 
 
@@ -247,7 +240,7 @@ def label_diagonal(block: Block, W: Sent, mean: Any, H: Sent) -> Sums:
 
 def first_label_sketch(block: Block, V: Sent, mean: Any) -> Sums:
     """Return -D^T (X V - mean), D the slopes at zero."""
-    A = _less(block.X.times(V.array), mean)
+    A = less(block.X.times(V.array), mean)
     return (-block.entries.columns(block.entries.first_slopes(), A),)
 
 

@@ -18,7 +18,7 @@ from leml_solver._factored.algorithm_1 import GeneralLoss, GeneralOptions
 from leml_solver._factored.plan import Plan
 from leml_solver._linalg.conjugate_gradient import Numbers
 from leml_solver._linalg.factors import Groups, balancing, column_inner, eigenvectors
-from leml_solver._linalg.matrices import Factor, without_means
+from leml_solver._linalg.matrices import Factor
 from leml_solver._linalg.threads import matmul
 
 Array = NDArray[np.float64]
@@ -41,9 +41,13 @@ class _FeatureProblem:
         return self.iterate.passes.send(W)
 
     def _total(self, function: Any, W: work.Sent, *more: Any, columns: int) -> work.Sums:
-        at = W, self.iterate.mean(W.array), self.H, self.offset
-        found: work.Sums = self.iterate.passes.total(function, *at, *more, columns=columns)
+        passes = self.iterate.passes
+        at = W, passes.mean(W.array), self.H, self.offset
+        found: work.Sums = passes.total(function, *at, *more, columns=columns)
         return found
+
+    def _adjoint(self, function: Any, W: work.Sent, *more: Any, columns: int) -> Factor:
+        return self.iterate.passes.without_means(*self._total(function, W, *more, columns=columns))
 
     def values(self, W: work.Sent) -> Numbers:
         """Return the objective, the penalty of H left out."""
@@ -54,7 +58,7 @@ class _FeatureProblem:
 
     def gradient(self, W: work.Sent) -> Factor:
         """Return X^T D H + penalty W."""
-        total = self.iterate.centred(self._total(work.feature_gradient, W, columns=1))
+        total = self._adjoint(work.feature_gradient, W, columns=1)
         total += W.array.dtype.type(self.iterate.penalty) * W.array
         return total
 
@@ -62,8 +66,8 @@ class _FeatureProblem:
         """Return the product S -> X^T (C * (X S H^T)) H + penalty S."""
 
         def product(S: Factor) -> Factor:
-            direction = self.iterate.passes.send(S), self.iterate.mean(S)
-            total = self.iterate.centred(self._total(work.feature_curve, W, *direction, columns=2))
+            direction = self.iterate.passes.send(S), self.iterate.passes.mean(S)
+            total = self._adjoint(work.feature_curve, W, *direction, columns=2)
             total += S.dtype.type(self.iterate.penalty) * S
             return total
 
@@ -97,7 +101,7 @@ class _LabelProblem:
         return self.iterate.passes.send(H)
 
     def _total(self, function: Any, H: work.Sent, *more: Any) -> Any:
-        mean = self.iterate.mean(self.W.array)
+        mean = self.iterate.passes.mean(self.W.array)
         return self.iterate.passes.total(function, self.W, mean, H, *more)[0]
 
     def values(self, H: work.Sent) -> Numbers:
@@ -136,16 +140,6 @@ class BlockedGeneral(GeneralLoss):
     ) -> None:
         super().__init__(passes, None, penalty, plan, options)  # type: ignore[arg-type]
         self.passes, self.problem = passes, problem
-        if options.intercept:
-            passes.means = problem.feature_sums / problem.n_rows
-
-    def mean(self, W: Factor) -> Array | None:
-        """Return the mean of the rows of X W, None without an intercept."""
-        return None if self.passes.means is None else self.passes.means @ W
-
-    def centred(self, sums: work.Sums) -> Factor:
-        """Return X^T D for the centred X, from X^T D and the column sums of D."""
-        return without_means(sums[0], self.passes.means, sums[1])
 
     def start(self, W: Factor, H: Factor) -> None:
         """Begin at the factors given, intercept zero."""
@@ -164,23 +158,24 @@ class BlockedGeneral(GeneralLoss):
 
     def label_sketch(self, W: Factor) -> Factor:
         """Return D^T X W, D the slopes at zero with opposite sign."""
-        at = self.passes.send(W), self.mean(W)
+        at = self.passes.send(W), self.passes.mean(W)
         return np.asarray(self.passes.total(work.first_label_sketch, *at, columns=1)[0])
 
     def feature_sketch(self, H: Factor) -> Factor:
         """Return X^T D H."""
         sent = self.passes.send(H)
-        return self.centred(self.passes.total(work.first_feature_sketch, sent, columns=1))
+        found = self.passes.total(work.first_feature_sketch, sent, columns=1)
+        return self.passes.without_means(*found)
 
     def loss(self) -> float:
         """Return the sum of losses."""
-        at = self.sent, self.mean(self.W), self.passes.send(self.H), self.b
+        at = self.sent, self.passes.mean(self.W), self.passes.send(self.H), self.b
         return float(self.passes.total(work.losses, *at, columns=1)[0].sum())
 
     def update_H(self) -> None:
         """Improve each row of H, and the intercept with it."""
         if self.plan.precondition:
-            (M,) = self.passes.total(work.latent_gram, self.sent, self.mean(self.W))
+            (M,) = self.passes.total(work.latent_gram, self.sent, self.passes.mean(self.W))
             V = eigenvectors(M)[1].astype(self.W.dtype)
             self._transform(V, V)
         penalties = np.full(self.W.shape[1], self.penalty)

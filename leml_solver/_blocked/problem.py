@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leml_solver._blocked import block as work
 from leml_solver._blocked.passes import Passes
-from leml_solver._linalg.matrices import squares_without_means
+from leml_solver._linalg.matrices import Features
 from leml_solver.labels import EntryList
 from leml_solver.losses import Loss
 
@@ -77,23 +77,20 @@ class BlockedProblem:
         return self
 
 
-class CountedPasses:
+class CountedPasses(Features):
     """Passes that count products with X; in the place of a `CountingMatrix`."""
 
-    def __init__(self, problem: BlockedProblem, rank: int) -> None:
+    def __init__(self, problem: BlockedProblem, rank: int, *, intercept: bool) -> None:
         self.matrix, self.rank, self._passes = problem.matrix, rank, problem.passes
         self.send, self.in_turn = problem.passes.send, problem.passes.in_turn
         self.columns, self._counting = 0.0, Lock()
-        self.means: Array | None = None  # of the columns of X, if they are taken off
+        if intercept:
+            self.means = problem.feature_sums / problem.n_rows
 
     @property
     def products(self) -> float:
         """Number of products with X or X^T so far, k columns each."""
         return self.columns / self.rank
-
-    def column_squares(self) -> Array:
-        """Return the squared norm of each column."""
-        return squares_without_means(self.matrix, self.means)
 
     def total(self, function: Any, *arguments: Any, columns: int = 0) -> Any:
         """Run a pass of `columns` products, each as wide as the widest array that is sent."""

@@ -195,9 +195,10 @@ class GeneralLoss:
 
     def offset(self) -> Array | None:
         """Return the intercept of each label, or None without intercept."""
-        if self.b is None or self.features.means is None:
-            return None
-        return np.asarray(self.b.astype(np.float64) - self.H @ (self.features.means @ self.W))
+        mean = self.features.mean(self.W)
+        if self.b is None or mean is None:
+            return None if self.b is None else self.b.astype(np.float64)
+        return np.asarray(self.b.astype(np.float64) - self.H @ mean)
 
     def update_H(self) -> None:
         """Improve each row of H, and the intercept with it."""

@@ -114,7 +114,7 @@ class FullSquared:
     @cached_property
     def feature_squares(self) -> Array:
         """Diagonal of X^T X (of the centred X for an intercept)."""
-        squares = self.features.matrix.column_squares()
+        squares: Array = self.features.matrix.column_squares()
         if self.intercept:
             squares = squares - self.Y.shape[0] * np.square(self._feature_means)
         return np.maximum(squares, 0.0)

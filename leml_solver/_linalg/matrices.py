@@ -327,13 +327,35 @@ def _aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Factor:
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-class CountingMatrix:
-    """The feature matrix X, less its column means if asked for, counting products with it."""
+class Features:
+    """The feature matrix X, or its rows in blocks, less its column means where they are given."""
+
+    matrix: Any
+    means: NDArray[np.float64] | None = None
+
+    def mean(self, W: Factor) -> Any:
+        """Return the mean of the rows of X W that is taken off, or None."""
+        return None if self.means is None else self.means @ W
+
+    def without_means(self, total: Factor, sums: Factor) -> Factor:
+        """Return the adjoint product with D, from X^T D and the column sums of D."""
+        if self.means is not None:
+            total -= np.outer(self.means, sums).astype(total.dtype)
+        return total
+
+    def column_squares(self) -> NDArray[np.float64]:
+        """Return the squared norm of each column."""
+        squares: NDArray[np.float64] = self.matrix.column_squares()
+        n, means = self.matrix.shape[0], self.means
+        return squares if means is None else np.maximum(squares - n * np.square(means), 0.0)
+
+
+class CountingMatrix(Features):
+    """Features that count the products with them (a product has `rank` columns)."""
 
     def __init__(self, matrix: Matrix, rank: int = 1) -> None:
         self.matrix, self.rank = matrix, rank
         self.columns = 0.0
-        self.means: NDArray[np.float64] | None = None
 
     def centre(self) -> None:
         """Take the column means off, in products, so that a sparse X stays sparse."""
@@ -348,29 +370,16 @@ class CountingMatrix:
     def times(self, B: Factor) -> Factor:
         """Return X B."""
         self.columns += B.shape[1]
-        out = self.matrix.times(B)
-        if self.means is not None:
-            out -= (self.means @ B).astype(out.dtype)
-        return out
+        return less(self.matrix.times(B), self.mean(B))
 
     def adjoint(self, A: Factor) -> Factor:
         """Return X^T A."""
         self.columns += A.shape[1]
-        return without_means(self.matrix.adjoint(A), self.means, A.sum(axis=0, dtype=np.float64))
-
-    def column_squares(self) -> NDArray[np.float64]:
-        """Return the squared norm of each column."""
-        return squares_without_means(self.matrix, self.means)
+        return self.without_means(self.matrix.adjoint(A), A.sum(axis=0, dtype=np.float64))
 
 
-def without_means(total: Factor, means: NDArray[np.float64] | None, sums: Factor) -> Factor:
-    """Return X^T D for X less its column means, from X^T D and the column sums of D."""
-    if means is not None:
-        total -= np.outer(means, sums).astype(total.dtype)
-    return total
-
-
-def squares_without_means(X: Any, means: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return the squared norm of each column less its mean."""
-    squares: NDArray[np.float64] = X.column_squares()
-    return squares if means is None else np.maximum(squares - X.shape[0] * means**2, 0.0)
+def less(A: Factor, mean: NDArray[np.float64] | None) -> Factor:
+    """Subtract a row vector, in place, if there is one."""
+    if mean is not None:
+        A -= mean.astype(A.dtype)
+    return A
