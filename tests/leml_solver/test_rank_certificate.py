@@ -345,7 +345,7 @@ def test_a_rank_that_does_not_bind_gives_the_convex_minimum():
     X, Y = _data()
     found = minimise_rank(X, Y, 9, 5.0).certificate
     assert found.relative_gap < 1e-6
-    assert found.rank_relative_gap <= found.relative_gap
+    assert found.rank_relative_gap <= found.relative_gap + 1e-12  # what is allowed for rounding
 
 
 @pytest.mark.parametrize("steps", [0, 40])
