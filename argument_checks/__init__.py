@@ -197,13 +197,16 @@ def finite_array(value: Any, name: str, ndim: int, dtype: Any = np.float64) -> N
 def moderate_array(
     value: Any, name: str, ndim: int, dtype: Any = np.float64
 ) -> NDArray[np.float64]:
-    """Return a finite array, zero or with largest |value| in [1e-50, 1e50]: squares are safe."""
+    """Return a finite array, zero or with largest |value| in [1e-50, 1e50]: squares are safe.
+
+    In single precision the limits are 1e-15 and 1e15.
+    """
     array = finite_array(value, name, ndim, dtype)
-    largest = float(max(array.max(), -array.min()))
-    if largest and not 1e-50 <= largest <= 1e50:
+    largest, power = float(max(array.max(), -array.min())), 15 if dtype == np.float32 else 50
+    if largest and not 10.0**-power <= largest <= 10.0**power:
         raise ValueError(
-            f"`{name}` must have its largest absolute value between 1e-50 and 1e50, got "
-            f"{largest!r}; rescale it."
+            f"`{name}` must have its largest absolute value between 1e-{power} and 1e{power}, got "
+            f"{largest!r}; rescale it{' or pass float64' * (power < 50)}."
         )
     return array
 

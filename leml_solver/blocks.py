@@ -334,6 +334,7 @@ def sampled(blocks: BlockFolder | Sequence[Dataset]) -> Dataset:
     """Return some rows, drawn by a fixed seed; one block at a time is in memory."""
     folder = isinstance(blocks, BlockFolder)
     count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
+    positive_integer(count, "number of blocks")
     found, rng = [], np.random.default_rng(0)
     for number in range(count):
         data = blocks.dataset(number) if folder else blocks[number]  # type: ignore[index,union-attr]

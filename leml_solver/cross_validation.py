@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
 from argument_checks import indices, positive, positive_integer, same_count
 from leml_solver._estimation.blocks import dense, row_blocks
@@ -92,6 +93,7 @@ class _CrossValidated(LowRankEstimator):
         """
         from matplotlib import pyplot as plt
 
+        check_is_fitted(self)
         ax = plt.gca() if ax is None else ax
         table = self.cv_results_
         lines = np.column_stack([table["param_rank"], table["param_max_iter"]])
@@ -137,6 +139,10 @@ class _CrossValidated(LowRankEstimator):
     def _settings(self, X: Any, labels: Labels) -> list[_Setting]:
         """Return the path: ranks from the largest, penalties and iterations from the smallest."""
         most = min(X.shape[1], labels.shape[1])
+        lists = self.ranks, self.iterations, self.penalties
+        for name, given in zip(("ranks", "iterations", "penalties"), lists, strict=True):
+            if given is not None and (isinstance(given, str) or not np.iterable(given)):
+                raise TypeError(f"`{name}` must be a list of numbers, got {given!r}.")
         ranks = [default_rank(X.shape[1], labels)] if self.ranks is None else self.ranks
         columns = sorted({min(positive_integer(k, "ranks"), most) for k in ranks}, reverse=True)
         numbers = [self.max_iter] if self.iterations is None else self.iterations
@@ -229,7 +235,8 @@ class _CrossValidated(LowRankEstimator):
             return best
         rival = int(usual[np.nanargmax(means[usual])])
         difference = scores[best] - scores[rival]
-        error = difference.std(ddof=1) / np.sqrt(difference.size)
+        one = difference.size == 1
+        error = 0.0 if one else difference.std(ddof=1) / np.sqrt(difference.size)
         return best if difference.mean() > error else rival
 
     def _estimator(self, setting: _Setting, options: AlternatingOptions) -> Any:
@@ -370,6 +377,9 @@ def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
     if isinstance(cv, EntrySplit) or (counted and not targets.labels.is_full):
         yield from _entry_parts(X, targets, EntrySplit(cv) if counted else cv)
         return
+    if counted and not 2 <= cv <= X.shape[0]:
+        n = X.shape[0]
+        raise ValueError(f"`cv` must be from 2 to the number of rows, n_samples={n}, got {cv}.")
     rows = KFold(cv, shuffle=True, random_state=0) if counted else check_cv(cv)
     for split in rows.split(X, y):
         kept, held = (_row_numbers(part, X.shape[0]) for part in split)

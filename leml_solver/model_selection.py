@@ -16,13 +16,13 @@ from sklearn.utils import _safe_indexing
 from argument_checks import one_of, positive_integer, unmasked
 from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._estimation.targets import as_numbers
-from leml_solver.metrics import BlockScores, MultiLabelMetrics, evaluate_scores
+from leml_solver.metrics import BlockScores, MultiLabelMetrics, evaluate_scores, label_auc
 
 __all__ = ["EntrySplit", "MultiLabelScorer", "estimator_scores", "evaluate_estimator"]
 
 Array = NDArray[Any]
 _AT_K = ("top_k", "recall", "ndcg")
-_METRICS = (*_AT_K, "auc", "hamming", "micro_f1", "macro_f1")
+_METRICS = (*_AT_K, "auc", "macro_auc", "hamming", "micro_f1", "macro_f1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,26 @@ class EntrySplit:
         if positive_integer(self.n_splits, "n_splits") < 2:
             raise ValueError("`n_splits` must be at least 2, got 1.")
 
-    def split(self, Y: Any) -> Iterator[tuple[Array, Array]]:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
+        """Return the number of parts; scikit-learn passes arguments that do not matter."""
+        return self.n_splits
+
+    def split(self, Y: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:  # noqa: ARG002
         """Yield (Y to train on, Y to test on), each with NaN where the other is observed.
 
         Parameters
         ----------
         Y : (n, L) array or DataFrame
             NaN is missing.
+        y, groups : None
+            What scikit-learn's searches pass, which can hold out rows only and are told so.
         """
+        if y is not None:
+            raise ValueError(
+                "`cv` must hold out rows here, and EntrySplit holds out entries: pass the copies "
+                "and the splitter that EntrySplit(...).stacked(X, Y) returns, or search by "
+                "LEMLClassifierCV(cv=EntrySplit(...))."
+            )
         values = _dense(Y)
         fold = self._folds(~np.isnan(values))
         for part in range(self.n_splits):
@@ -122,8 +134,8 @@ class MultiLabelScorer:
     Attributes
     ----------
     metric : str
-        "top_k" (precision), "recall" or "ndcg" at `k`; "auc" (per row, averaged), "micro_f1",
-        "macro_f1", or "hamming" (its negative).
+        "top_k" (precision), "recall" or "ndcg" at `k`; "auc" (per row, averaged), "macro_auc"
+        (per label), "micro_f1", "macro_f1", or "hamming" (its negative).
     k : int
         Depth of the first three.
 
@@ -146,6 +158,10 @@ class MultiLabelScorer:
 
     def __call__(self, estimator: Any, X: Any, Y: Any) -> float:
         """Return the metric on (X, Y), in which NaN is a missing label."""
+        if self.metric == "macro_auc":
+            areas = label_auc(Y, estimator_scores(estimator, X))
+            known = areas[~np.isnan(areas)]
+            return float(known.mean()) if known.size else float("nan")
         at_k = self.metric in _AT_K
         metrics = evaluate_estimator(estimator, X, Y, ks=(self.k,) if at_k else ())
         value = getattr(metrics, self.metric)

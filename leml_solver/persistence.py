@@ -77,7 +77,7 @@ def save_model(model: Model | Pipeline, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator; the file appears under its name once it is complete.
 
     A pipeline may have MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler, TfidfTransformer and
-    TruncatedSVD before the estimator.
+    TruncatedSVD before the estimator. Of a search, `best_estimator_` is written.
 
     Kept: parameters, factors, intercept, classes, names, certificate, status. Not kept: the trace,
     and of `options` the start, the callback, the `RankSearch` and a `Plan` of your own. A
@@ -98,8 +98,9 @@ def save_model(model: Model | Pipeline, path: str | os.PathLike[str]) -> None:
     >>> load_model("example.model").rank
     1
     """
-    steps = model.steps if isinstance(model, Pipeline) else [("model", model)]
-    header, arrays = _described(steps[-1][1])
+    model = getattr(model, "best_estimator_", model)
+    steps: Any = model.steps if isinstance(model, Pipeline) else [("model", model)]
+    header, arrays = _described(getattr(steps[-1][1], "best_estimator_", steps[-1][1]))
     header["name"], header["steps"] = steps[-1][0], []
     for number, (name, transformer) in enumerate(steps[:-1]):
         step, learnt = _transformer(name, transformer)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from leml_solver._factored.entry_sums import Entries, entries_of
 from leml_solver._lazy import cached_property
 from leml_solver._linalg.factors import column_inner, gram
-from leml_solver._linalg.matrices import Factor, Matrix, as_matrix
+from leml_solver._linalg.matrices import Factor, Matrix, as_matrix, less
 from leml_solver.labels import EntryList, Labels
 from leml_solver.losses import Loss
 
@@ -86,7 +86,7 @@ class Block:
         return np.asarray(self.kept("latent", W.token, lambda: self._latent(W.array, mean)))
 
     def _latent(self, W: Factor, mean: Array | None) -> Factor:
-        A = _less(self.X.times(W), mean)
+        A = less(self.X.times(W), mean)
         if self.scratch is None:
             return A
         with tempfile.TemporaryFile(dir=self.scratch) as file:
@@ -94,10 +94,14 @@ class Block:
             file.flush()
             return np.memmap(file, A.dtype, "r+", shape=A.shape)
 
-    def joined(self, W: Sent, intercept: bool) -> Factor:
-        """Return X W with a column of ones for an intercept."""
-        A = self.latent(W)
-        return np.hstack([A, np.ones((self.rows, 1), A.dtype)]) if intercept else A
+    def joined(self, W: Sent, mean: Array | None) -> Factor:
+        """Return X W - mean with a column of ones for an intercept; X W without one."""
+        A = self.latent(W, mean)
+        return A if mean is None else np.hstack([A, np.ones((self.rows, 1), A.dtype)])
+
+    def adjoint(self, D: Factor) -> Sums:
+        """Return X^T D, and the column sums of D, by which X^T D changes if X is centred."""
+        return self.X.adjoint(D), D.sum(axis=0, dtype=np.float64)
 
 
 def labels_with_missing(labels: Labels) -> Labels:
@@ -108,13 +112,6 @@ def labels_with_missing(labels: Labels) -> Labels:
     return Labels(
         labels.shape, labels.complete, None, EntryList(nothing, nothing, np.zeros(0), None)
     )
-
-
-def _less(A: Factor, mean: Array | None) -> Factor:
-    """Subtract a row vector, in place."""
-    if mean is not None:
-        A -= mean.astype(A.dtype)
-    return A
 
 
 def facts(block: Block) -> Sums:
@@ -130,11 +127,11 @@ def facts(block: Block) -> Sums:
     return X.column_squares(), X.adjoint(ones)[:, 0], sums, squares, sizes
 
 
-def feature_gram(block: Block) -> Sums:
-    """Return X^T X, dense."""
+def feature_gram(block: Block, means: Any) -> Sums:
+    """Return X^T X for X less its column means, dense."""
     from leml_solver._factored.algorithm_2 import dense_gram
 
-    return (dense_gram(block.X),)
+    return (dense_gram(block.X, means),)
 
 
 # Squared loss, labels fully known; means are those of all rows, None without an intercept.
@@ -148,7 +145,7 @@ def squared_sums(block: Block, W: Sent, mean: Array | None) -> Sums:
 
 def squared_sketch(block: Block, V: Sent, mean: Array | None) -> Sums:
     """Return Y^T (X V - mean), without keeping anything."""
-    A = _less(block.X.times(V.array), mean)
+    A = less(block.X.times(V.array), mean)
     return (block.labels_in(A.dtype).adjoint(A),)
 
 
@@ -156,7 +153,7 @@ def squared_residual(
     block: Block, H: Sent, label_mean: Array | None, W: Sent | None, mean: Array | None, M: Any
 ) -> Sums:
     """Return X^T (Y H - label_mean - (X W - mean) M); without W the last term is left out."""
-    right = _less(block.labels_in(H.array.dtype).times(H.array), label_mean)
+    right = less(block.labels_in(H.array.dtype).times(H.array), label_mean)
     if W is not None:
         right -= block.latent(W, mean) @ M
     return (block.X.adjoint(right),)
@@ -164,57 +161,59 @@ def squared_residual(
 
 def squared_curve(block: Block, P: Sent, mean: Array | None, product: bool) -> Sums:
     """Return the squared norms of the columns of B = X P - mean, and X^T B if asked for."""
-    B = _less(block.X.times(P.array), mean)
+    B = less(block.X.times(P.array), mean)
     squares = column_inner(B, B)
     return (squares, block.X.adjoint(B)) if product else (squares,)
 
 
-# Any smooth loss, any labels known.
+# Any smooth loss, any labels known; `mean` is that of the rows of X W, None without an intercept.
 
 
-def _curvatures(block: Block, W: Sent, H: Sent, offset: Any) -> Any:
+def _curvatures(block: Block, W: Sent, mean: Any, H: Sent, offset: Any) -> Any:
     """Return the curvatures at X W H^T + offset."""
     make = block.entries.curvatures
     key = (W.token, H.token)
-    return block.kept("curvatures", key, lambda: make(block.latent(W), H.array, offset))
+    return block.kept("curvatures", key, lambda: make(block.latent(W, mean), H.array, offset))
 
 
-def latent_gram(block: Block, W: Sent) -> Sums:
-    """Return A^T A for A = X W."""
-    return (gram(block.latent(W)),)
+def latent_gram(block: Block, W: Sent, mean: Any) -> Sums:
+    """Return A^T A for A = X W - mean."""
+    return (gram(block.latent(W, mean)),)
 
 
-def losses(block: Block, W: Sent, H: Sent, offset: Any) -> Sums:
+def losses(block: Block, W: Sent, mean: Any, H: Sent, offset: Any) -> Sums:
     """Return the loss of each label."""
-    return (block.entries.label_losses(block.latent(W), H.array, offset),)
+    return (block.entries.label_losses(block.latent(W, mean), H.array, offset),)
 
 
-def feature_gradient(block: Block, W: Sent, H: Sent, offset: Any) -> Sums:
-    """Return X^T D H, D the slopes."""
-    return (block.X.adjoint(block.entries.rows_gradient(block.latent(W), H.array, offset)),)
+def feature_gradient(block: Block, W: Sent, mean: Any, H: Sent, offset: Any) -> Sums:
+    """Return X^T D H, D the slopes, and the column sums of D H."""
+    return block.adjoint(block.entries.rows_gradient(block.latent(W, mean), H.array, offset))
 
 
-def feature_curve(block: Block, W: Sent, H: Sent, offset: Any, S: Sent) -> Sums:
-    """Return X^T (C * (X S H^T)) H, C the curvatures."""
-    C = _curvatures(block, W, H, offset)
-    image = block.X.times(S.array)
-    return (block.X.adjoint(block.entries.rows_product(C, image, H.array)),)
+def feature_curve(
+    block: Block, W: Sent, mean: Any, H: Sent, offset: Any, S: Sent, S_mean: Any
+) -> Sums:
+    """Return X^T (C * (X S - S_mean) H^T) H, C the curvatures, and the sums of its rows."""
+    C = _curvatures(block, W, mean, H, offset)
+    image = less(block.X.times(S.array), S_mean)
+    return block.adjoint(block.entries.rows_product(C, image, H.array))
 
 
-def label_weights(block: Block, W: Sent, H: Sent, offset: Any) -> Sums:
+def label_weights(block: Block, W: Sent, mean: Any, H: Sent, offset: Any) -> Sums:
     """Return the sum of the curvatures of each label."""
-    C = _curvatures(block, W, H, offset)
+    C = _curvatures(block, W, mean, H, offset)
     return (block.entries.columns(C, np.ones((block.rows, 1), block.dtype))[:, 0],)
 
 
-def joined_losses(block: Block, W: Sent, H: Sent, intercept: bool) -> Sums:
+def joined_losses(block: Block, W: Sent, mean: Any, H: Sent) -> Sums:
     """Return the loss of each label, the intercept being the last column of H."""
-    return (block.entries.label_losses(block.joined(W, intercept), H.array, None),)
+    return (block.entries.label_losses(block.joined(W, mean), H.array, None),)
 
 
-def label_gradient(block: Block, W: Sent, H: Sent, intercept: bool) -> Sums:
+def label_gradient(block: Block, W: Sent, mean: Any, H: Sent) -> Sums:
     """Return D^T A, D the slopes."""
-    return (block.entries.columns_gradient(block.joined(W, intercept), H.array),)
+    return (block.entries.columns_gradient(block.joined(W, mean), H.array),)
 
 
 def _label_curvatures(block: Block, W: Sent, H: Sent, A: Factor) -> Any:
@@ -223,25 +222,26 @@ def _label_curvatures(block: Block, W: Sent, H: Sent, A: Factor) -> Any:
     return block.kept("curvatures", key, lambda: block.entries.curvatures(A, H.array, None))
 
 
-def label_curve(block: Block, W: Sent, H: Sent, intercept: bool, S: Sent) -> Sums:
+def label_curve(block: Block, W: Sent, mean: Any, H: Sent, S: Sent) -> Sums:
     """Return (C * (A S^T))^T A, C the curvatures."""
-    A = block.joined(W, intercept)
+    A = block.joined(W, mean)
     C = _label_curvatures(block, W, H, A)
     return (block.entries.columns_product(C, A, S.array),)
 
 
-def label_diagonal(block: Block, W: Sent, H: Sent, intercept: bool) -> Sums:
+def label_diagonal(block: Block, W: Sent, mean: Any, H: Sent) -> Sums:
     """Return the diagonal of the Hessian in each row of H, without the penalty."""
-    A = block.joined(W, intercept)
+    A = block.joined(W, mean)
     C = _label_curvatures(block, W, H, A)
     return (block.entries.columns(C, np.square(A)),)
 
 
-def first_label_sketch(block: Block, V: Sent) -> Sums:
-    """Return -D^T X V, D the slopes at zero."""
-    return (-block.entries.columns(block.entries.first_slopes(), block.X.times(V.array)),)
+def first_label_sketch(block: Block, V: Sent, mean: Any) -> Sums:
+    """Return -D^T (X V - mean), D the slopes at zero."""
+    A = less(block.X.times(V.array), mean)
+    return (-block.entries.columns(block.entries.first_slopes(), A),)
 
 
 def first_feature_sketch(block: Block, H: Sent) -> Sums:
-    """Return -X^T D H, D the slopes at zero."""
-    return (-block.X.adjoint(block.entries.rows(block.entries.first_slopes(), H.array)),)
+    """Return -X^T D H, D the slopes at zero, and the column sums of -D H."""
+    return block.adjoint(-block.entries.rows(block.entries.first_slopes(), H.array))

@@ -39,8 +39,9 @@ class BlockedFit(Fit):
     def _iterate(self) -> Any:
         """Choose Algorithm 2 for squared loss with full labels, Algorithm 1 otherwise."""
         problem: Any = self.problem
-        self.features = passes = CountedPasses(problem, self.rank)  # type: ignore[assignment]
         options, quadratic = self.options, type(problem.loss) is Squared
+        passes = CountedPasses(problem, self.rank, intercept=options.intercept)
+        self.features = passes  # type: ignore[assignment]
         if quadratic and problem.labels.is_full:
             return BlockedSquared(
                 problem, passes, self.penalty, options.plan, intercept=options.intercept

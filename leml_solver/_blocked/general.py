@@ -40,20 +40,25 @@ class _FeatureProblem:
         """Send W to the blocks."""
         return self.iterate.passes.send(W)
 
-    def _total(self, function: Any, W: work.Sent, *more: Any, columns: int) -> Any:
+    def _total(self, function: Any, W: work.Sent, *more: Any, columns: int) -> work.Sums:
         passes = self.iterate.passes
-        return passes.total(function, W, self.H, self.offset, *more, columns=columns)[0]
+        at = W, passes.mean(W.array), self.H, self.offset
+        found: work.Sums = passes.total(function, *at, *more, columns=columns)
+        return found
+
+    def _adjoint(self, function: Any, W: work.Sent, *more: Any, columns: int) -> Factor:
+        return self.iterate.passes.without_means(*self._total(function, W, *more, columns=columns))
 
     def values(self, W: work.Sent) -> Numbers:
         """Return the objective, the penalty of H left out."""
-        loss = self._total(work.losses, W, columns=1).sum()
+        loss = self._total(work.losses, W, columns=1)[0].sum()
         return np.array(
             [[loss + 0.5 * self.iterate.penalty * column_inner(W.array, W.array).sum()]]
         )
 
     def gradient(self, W: work.Sent) -> Factor:
         """Return X^T D H + penalty W."""
-        total: Factor = self._total(work.feature_gradient, W, columns=1)
+        total = self._adjoint(work.feature_gradient, W, columns=1)
         total += W.array.dtype.type(self.iterate.penalty) * W.array
         return total
 
@@ -61,8 +66,8 @@ class _FeatureProblem:
         """Return the product S -> X^T (C * (X S H^T)) H + penalty S."""
 
         def product(S: Factor) -> Factor:
-            sent = self.iterate.passes.send(S)
-            total: Factor = self._total(work.feature_curve, W, sent, columns=2)
+            direction = self.iterate.passes.send(S), self.iterate.passes.mean(S)
+            total = self._adjoint(work.feature_curve, W, *direction, columns=2)
             total += S.dtype.type(self.iterate.penalty) * S
             return total
 
@@ -72,10 +77,10 @@ class _FeatureProblem:
         """Return reciprocals of the Hessian's diagonal, curvature averaged over the points."""
         if not self.iterate.plan.precondition:
             return None
-        problem = self.iterate.problem
-        weights = self._total(work.label_weights, W, columns=0).astype(np.float64) / problem.n_rows
+        n = self.iterate.problem.n_rows
+        weights = self._total(work.label_weights, W, columns=0)[0].astype(np.float64) / n
         curvature = weights @ np.square(self.H.array, dtype=np.float64)
-        diagonal = np.outer(problem.matrix.column_squares(), curvature) + self.iterate.penalty
+        diagonal = np.outer(self.iterate.feature_squares, curvature) + self.iterate.penalty
         return np.asarray((1 / diagonal).astype(W.array.dtype))
 
 
@@ -96,8 +101,8 @@ class _LabelProblem:
         return self.iterate.passes.send(H)
 
     def _total(self, function: Any, H: work.Sent, *more: Any) -> Any:
-        intercept = self.iterate.options.intercept
-        return self.iterate.passes.total(function, self.W, H, intercept, *more)[0]
+        mean = self.iterate.passes.mean(self.W.array)
+        return self.iterate.passes.total(function, self.W, mean, H, *more)[0]
 
     def values(self, H: work.Sent) -> Numbers:
         """Return the objective of each label."""
@@ -153,23 +158,24 @@ class BlockedGeneral(GeneralLoss):
 
     def label_sketch(self, W: Factor) -> Factor:
         """Return D^T X W, D the slopes at zero with opposite sign."""
-        found = self.passes.total(work.first_label_sketch, self.passes.send(W), columns=1)
-        return np.asarray(found[0])
+        at = self.passes.send(W), self.passes.mean(W)
+        return np.asarray(self.passes.total(work.first_label_sketch, *at, columns=1)[0])
 
     def feature_sketch(self, H: Factor) -> Factor:
         """Return X^T D H."""
-        found = self.passes.total(work.first_feature_sketch, self.passes.send(H), columns=1)
-        return np.asarray(found[0])
+        sent = self.passes.send(H)
+        found = self.passes.total(work.first_feature_sketch, sent, columns=1)
+        return self.passes.without_means(*found)
 
     def loss(self) -> float:
         """Return the sum of losses."""
-        H = self.passes.send(self.H)
-        return float(self.passes.total(work.losses, self.sent, H, self.b, columns=1)[0].sum())
+        at = self.sent, self.passes.mean(self.W), self.passes.send(self.H), self.b
+        return float(self.passes.total(work.losses, *at, columns=1)[0].sum())
 
     def update_H(self) -> None:
         """Improve each row of H, and the intercept with it."""
         if self.plan.precondition:
-            (M,) = self.passes.total(work.latent_gram, self.sent)
+            (M,) = self.passes.total(work.latent_gram, self.sent, self.passes.mean(self.W))
             V = eigenvectors(M)[1].astype(self.W.dtype)
             self._transform(V, V)
         penalties = np.full(self.W.shape[1], self.penalty)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leml_solver._blocked import block as work
 from leml_solver._blocked.passes import Passes
+from leml_solver._linalg.matrices import Features
 from leml_solver.labels import EntryList
 from leml_solver.losses import Loss
 
@@ -76,13 +77,15 @@ class BlockedProblem:
         return self
 
 
-class CountedPasses:
+class CountedPasses(Features):
     """Passes that count products with X; in the place of a `CountingMatrix`."""
 
-    def __init__(self, problem: BlockedProblem, rank: int) -> None:
+    def __init__(self, problem: BlockedProblem, rank: int, *, intercept: bool) -> None:
         self.matrix, self.rank, self._passes = problem.matrix, rank, problem.passes
         self.send, self.in_turn = problem.passes.send, problem.passes.in_turn
         self.columns, self._counting = 0.0, Lock()
+        if intercept:
+            self.means = problem.feature_sums / problem.n_rows
 
     @property
     def products(self) -> float:

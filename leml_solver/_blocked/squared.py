@@ -49,19 +49,16 @@ class BlockedSquared(FullSquared):
         self.W, self.H, self._sums = W, H, None
 
     @property
-    def _feature_means(self) -> Array:
-        return self.problem.feature_sums / self.problem.n_rows
+    def _feature_means(self) -> Any:
+        return self.passes.means
 
     @property
     def _label_means(self) -> Array:
         return self.problem.label_sums / self.problem.n_rows
 
     def _feature_gram(self) -> Array:
-        return np.asarray(self.passes.total(work.feature_gram)[0])
-
-    def _mean(self, V: Factor) -> Array | None:
-        """Return the mean of the rows of X V if there is an intercept."""
-        return self._feature_means @ V.astype(np.float64) if self.intercept else None
+        means = self._feature_means if self.intercept else 0.0
+        return np.asarray(self.passes.total(work.feature_gram, means)[0])
 
     def _label_mean(self, U: Factor) -> Array | None:
         """Return the mean of the rows of Y U if there is an intercept."""
@@ -70,7 +67,7 @@ class BlockedSquared(FullSquared):
     def label_sketch(self, W: Factor) -> Factor:
         """Return Y^T X W, centred for an intercept."""
         sent = self.passes.send(W)
-        return np.asarray(self.passes.total(work.squared_sketch, sent, self._mean(W))[0])
+        return np.asarray(self.passes.total(work.squared_sketch, sent, self.passes.mean(W))[0])
 
     def feature_sketch(self, H: Factor) -> Factor:
         """Return X^T Y H, centred for an intercept."""
@@ -78,7 +75,7 @@ class BlockedSquared(FullSquared):
 
     def _residual_pass(self, H: work.Sent, W: work.Sent | None, M: Any) -> Factor:
         """Return X^T (Y H - X W M)."""
-        mean = None if W is None else self._mean(W.array)
+        mean = None if W is None else self.passes.mean(W.array)
         label_mean = self._label_mean(H.array)
         found = self.passes.total(work.squared_residual, H, label_mean, W, mean, M, columns=1)
         return np.asarray(found[0])
@@ -87,7 +84,9 @@ class BlockedSquared(FullSquared):
         """Return A^T A and Y^T A; blocks keep their A for the next W-update."""
         if self._sums is None:
             self.sent, self.turn = self.passes.send(self.W), np.eye(self.W.shape[1])
-            found = self.passes.total(work.squared_sums, self.sent, self._mean(self.W), columns=1)
+            found = self.passes.total(
+                work.squared_sums, self.sent, self.passes.mean(self.W), columns=1
+            )
             self._sums = Sums(*found)
         return self._sums
 
@@ -127,7 +126,7 @@ class BlockedSquared(FullSquared):
 
     def curve(self, P: Factor, *, product: bool) -> Any:
         """Return the squared norms of the columns of X P, and X^T X P if asked for."""
-        sent, mean = self.passes.send(P), self._mean(P)
+        sent, mean = self.passes.send(P), self.passes.mean(P)
         return self.passes.total(work.squared_curve, sent, mean, product, columns=1 + product)
 
 

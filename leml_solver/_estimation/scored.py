@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from argument_checks import (
     canonical,
@@ -200,18 +200,20 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         That is scikit-learn's convention, and strict; see `leml_solver.model_selection` for others.
         """
         check_is_fitted(self)
+        n_rows = _num_samples(X)
+        counts = np.ones(n_rows)
         if sample_weight is not None:
-            sample_weight = weights(sample_weight, "sample_weight", X.shape[0])
-        if self.target_kind_ != "multilabel" or sample_weight is not None:
+            counts = weights(sample_weight, "sample_weight", n_rows)
+        if self.target_kind_ != "multilabel":
             return float(super().score(X, real_input(y, "y", refused="c"), sample_weight))
         scores = self._block_scores(self._checked(X))
-        labels, right, counted = TrueLabels.of(y, shape=scores.shape), 0, 0
+        labels, right, counted = TrueLabels.of(y, shape=scores.shape), 0.0, 0.0
         for ends in row_blocks(scores.shape):
             known = labels.block(*ends)
             wrong = (known >= 0) & ((scores.block(*ends) > 0) != (known == 1))
             seen = (known >= 0).any(axis=1)
-            right += int((seen & ~wrong.any(axis=1)).sum())
-            counted += int(seen.sum())
+            right += float(counts[slice(*ends)][seen & ~wrong.any(axis=1)].sum())
+            counted += float(counts[slice(*ends)][seen].sum())
         return right / counted if counted else float("nan")
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]

@@ -132,14 +132,19 @@ class EntryWeights:
     def _of_class(self, listed: EntryList, names: Array, n_labels: int) -> Array:
         positive = listed.values > 0
         if not isinstance(self.class_weight, str):
-            if not isinstance(self.class_weight, dict) or {*self.class_weight} - {*names.tolist()}:
+            if not isinstance(self.class_weight, dict):
                 raise TypeError(
-                    "`class_weight` must be None, 'balanced' or a dict of weights of the values "
-                    f"{names.tolist()}, got {self.class_weight!r}."
+                    "`class_weight` must be None, 'balanced' or a dict of weights, got "
+                    f"{self.class_weight!r}."
                 )
-            pair = [self.class_weight.get(name, 1.0) for name in names.tolist()]
-            pair = one_weight_each(pair, "class_weight", 2, "value").tolist()
-            return np.where(positive, pair[1], pair[0])
+            if unknown := [name for name in self.class_weight if name not in names.tolist()]:
+                raise ValueError(
+                    "`class_weight` must have as keys the values of a label matrix, "
+                    f"{names.tolist()}, which are the same for all labels, got {unknown}."
+                )
+            given = [self.class_weight.get(name, 1.0) for name in names.tolist()]
+            pair = one_weight_each(given, "class_weight", 2, "value")
+            return np.asarray(pair[positive.astype(np.intp)])
         one_of(self.class_weight, "class_weight", ("balanced",))
         each = 2 * listed.columns.astype(np.intp) + positive
         counts = np.bincount(each, minlength=2 * n_labels).reshape(-1, 2)

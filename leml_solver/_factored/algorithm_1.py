@@ -87,7 +87,7 @@ class FeatureProblem:
         C: Any = self.entries.curvatures(point.A, self.H, self.offset)
         weights = self.entries.columns(C, np.ones((n, 1), dtype=point.A.dtype))[:, 0]
         curvature = (weights.astype(np.float64) / n) @ np.square(self.H, dtype=np.float64)
-        diagonal = np.outer(self.features.matrix.column_squares(), curvature) + self.penalty
+        diagonal = np.outer(self.features.column_squares(), curvature) + self.penalty
         return np.asarray((1 / diagonal).astype(point.W.dtype))
 
 
@@ -156,7 +156,7 @@ class GeneralLoss:
     ) -> None:
         self.features, self.entries, self.penalty, self.plan = features, entries, penalty, plan
         self.options = options
-        self.b: Factor | None = None
+        self.b: Factor | None = None  # where X is centred
 
     def start(self, W: Factor, H: Factor) -> None:
         """Begin at the factors given, intercept zero."""
@@ -176,6 +176,11 @@ class GeneralLoss:
         """Compute from the factors all that follows from them, as after `start`."""
         self.A = self.features.times(self.W)
 
+    @property
+    def feature_squares(self) -> Array:
+        """Diagonal of X^T X (of the centred X for an intercept)."""
+        return self.features.column_squares()
+
     def label_sketch(self, W: Factor) -> Factor:
         """Return D^T X W, D the derivatives of the loss at Z = 0 with opposite sign."""
         return -self.entries.columns(self.entries.first_slopes(), self.features.times(W))
@@ -190,7 +195,10 @@ class GeneralLoss:
 
     def offset(self) -> Array | None:
         """Return the intercept of each label, or None without intercept."""
-        return None if self.b is None else self.b.astype(np.float64)
+        mean = self.features.mean(self.W)
+        if self.b is None or mean is None:
+            return None if self.b is None else self.b.astype(np.float64)
+        return np.asarray(self.b.astype(np.float64) - self.H @ mean)
 
     def update_H(self) -> None:
         """Improve each row of H, and the intercept with it."""

@@ -110,9 +110,9 @@ class FullSquared:
         return 0.5 * energy
 
     @cached_property
-    def _diagonal(self) -> Array:
+    def feature_squares(self) -> Array:
         """Diagonal of X^T X (of the centred X for an intercept)."""
-        squares = self.features.matrix.column_squares()
+        squares: Array = self.features.matrix.column_squares()
         if self.intercept:
             squares = squares - self.Y.shape[0] * np.square(self._feature_means)
         return np.maximum(squares, 0.0)
@@ -120,14 +120,11 @@ class FullSquared:
     @cached_property
     def _spectrum(self) -> tuple[Array, Factor]:
         """Eigenvalues and eigenvectors of X^T X (of the centred X for an intercept)."""
-        M = self._feature_gram()
-        if self.intercept:
-            M -= self.Y.shape[0] * np.outer(self._feature_means, self._feature_means)
-        values, vectors = eigenvectors(M)
+        values, vectors = eigenvectors(self._feature_gram())
         return values, vectors.astype(self.features.matrix.dtype)
 
     def _feature_gram(self) -> Array:
-        return dense_gram(self.features.matrix)
+        return dense_gram(self.features.matrix, self._feature_means if self.intercept else 0.0)
 
     def centred(self, A: Factor) -> Factor:
         """Remove column means, in place, when there is an intercept to absorb them."""
@@ -215,7 +212,7 @@ class FullSquared:
 
     def preconditioner(self, curvature: Any) -> Factor:
         """Return reciprocals of the diagonal of the Hessian in W."""
-        diagonal = np.outer(self._diagonal, curvature) + self.penalty
+        diagonal = np.outer(self.feature_squares, curvature) + self.penalty
         return np.divide(1, diagonal, out=diagonal).astype(self.W.dtype)
 
     def _solve_W(self) -> None:
@@ -332,11 +329,11 @@ class _ColumnForm:
             add_scaled(residual, -alpha * self.iterate.penalty, self.direction)
 
 
-def dense_gram(X: Matrix) -> Array:
-    """Return X^T X as a dense array in double precision."""
+def dense_gram(X: Matrix, means: Any) -> Array:
+    """Return X^T X for X less its column means as a dense array in double precision."""
     block = max(1, (1 << 22) // X.shape[1])
     total = np.zeros((X.shape[1], X.shape[1]))
     for start in range(0, X.shape[0], block):
-        rows = X.rows(start, min(start + block, X.shape[0])).astype(np.float64)
+        rows = X.rows(start, min(start + block, X.shape[0])).astype(np.float64) - means
         total += rows.T @ rows
     return total

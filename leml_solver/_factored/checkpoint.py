@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from leml_solver._archives import ArchiveError, read_arrays, write_arrays
 from leml_solver.problem import Problem
 
-_FORMAT = "leml_solver checkpoint 1"
+_FORMAT = "leml_solver checkpoint 2"
 _ARRAYS = ("W", "H", "b")
 
 

@@ -42,6 +42,8 @@ _SHRINKINGS = 30
 # Size of the factors, relative to those before the warm start, at which they count as zero.
 _LOST_START = 1e-6
 _WARM_ITERATIONS = 3
+_USUAL_LENGTH = 100.0  # of rows of X, or its reciprocal, at which the start is scaled
+_NEGLIGIBLE = 1e-9  # share of the objective at the start that is as good as zero
 _SMALL_GAP = 1e-6  # a relative gap that needs no better bound
 _FEWEST_STEPS = 4  # fewer improve no bound
 _REFINING_STEPS = 400
@@ -453,6 +455,8 @@ class Fit:
             return FullSquared(self.features, Y, self.penalty, options.plan, options.intercept)
         entries = entries_of(problem.labels, problem.loss, dtype)
         general = GeneralOptions(options.intercept, quadratic)
+        if options.intercept:
+            self.features.centre()
         return GeneralLoss(self.features, entries, self.penalty, options.plan, general)
 
     @one_blas_thread()
@@ -529,7 +533,8 @@ class Fit:
         search, made = self.options.rank_search, ended.certificate
         if made is None:
             return ended
-        bound, probability = made.lower_bound, made.failure_probability
+        bound = made.lower_bound - self.data.rounding() * self.data.scale
+        probability = made.failure_probability
         if found.bound is not None and found.bound.value > bound:
             bound, probability = found.bound.value, probability + found.bound.failure_probability
         made = replace(made, rank_lower_bound=bound, failure_probability=probability)
@@ -596,7 +601,12 @@ class Fit:
         H[:, :rank] = np.linalg.qr(sketch[:, :rank])[0]
         W = self.iterate.feature_sketch(H)
         size = float(np.sqrt(column_inner(W, W).sum()))
-        return (W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W), H
+        W = W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W
+        # Factors of size 1 suit features of about size 1, and far from it hardly move at first.
+        length = np.sqrt(self.iterate.feature_squares.sum() / self.problem.labels.shape[0])
+        far = not 1 / _USUAL_LENGTH <= (length or 1.0) <= _USUAL_LENGTH
+        scale = W.dtype.type(length**-0.5 if far else 1.0)
+        return W * scale, H * scale
 
     def _warmed(
         self, W: Factor, H: Factor, share: float, rng: np.random.Generator
@@ -726,6 +736,10 @@ def _shrunk_start(iterate: GeneralLoss, W: Factor, H: Factor) -> Factor:
 
 
 def _converged(trace: list[TracePoint], tol: float) -> bool:
-    """Whether the last iteration reduced the objective by at most a share `tol`."""
+    """Whether the last iteration reduced the objective by at most a share `tol`.
+
+    A logistic loss of labels that are all the same has the minimum 0, and would fall for ever.
+    """
     before, after = trace[-2].objective, trace[-1].objective
-    return tol > 0 and before - after <= tol * abs(before)
+    size = max(abs(before), _NEGLIGIBLE * abs(trace[0].objective))
+    return tol > 0 and before - after <= tol * size

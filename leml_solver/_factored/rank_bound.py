@@ -63,9 +63,9 @@ class FullData:
         if not problem.labels.is_full or type(problem.loss) is not Squared:
             full = "" if problem.labels.is_full else ", labels missing or weighted one by one"
             raise ValueError(
-                "`certify='rank'` needs the squared loss and every label, got the loss "
-                f"{problem.loss.name}{full}: no bound for a rank is known there; take "
-                "certify=True, which bounds the minimum over all ranks."
+                "`certify='rank'`, also of minimise_rank, needs the squared loss and every label, "
+                f"got the loss {problem.loss.name}{full}: no bound for a rank is known there; take "
+                "certify=True of fit_factors, which bounds the minimum over all ranks."
             )
         return cls(problem.matrix, as_matrix(problem.labels.complete, np.float64), intercept)
 

@@ -142,16 +142,19 @@ class _QuadraticLosses:
 
     def __init__(self, problem: Problem, start: ConvexPoint, weight: float) -> None:
         X, Y = problem.features.astype(np.float64), problem.labels.complete
+        self.means = None if start.offset is None else (_column_means(X), _column_means(Y))
+        if self.means is not None and not sp.issparse(X):
+            X = X - self.means[0]
         self.G, self.C, self.Z = _dense(X.T @ X), _dense(X.T @ Y), start.Z
         self.energy = float(np.square(Y.data if sp.issparse(Y) else Y).sum())
         self.columns = float(sum(problem.shape))
-        self.means: tuple[Array, Array] | None = None
-        if start.offset is not None:
-            x, y = self.means = _column_means(X), _column_means(Y)
+        smallest = _smallest_ridge(self.G)  # rounding is that before the means are taken off
+        if self.means is not None:
+            x, y = _column_means(X), self.means[1]
             self.G -= X.shape[0] * np.outer(x, x)
             self.C -= X.shape[0] * np.outer(x, y)
             self.energy -= X.shape[0] * float(y @ y)
-        self.weight = max(weight, _smallest_ridge(self.G))
+        self.weight = max(weight, smallest)
         ridge = self.weight * np.eye(len(self.G))
         self.factor = scipy.linalg.cho_factor(self.G + ridge, check_finite=False)
         self.slope = self.G @ self.Z - self.C
@@ -159,7 +162,8 @@ class _QuadraticLosses:
     def bound(self, norm: float, penalty: float) -> float:
         """Return the lower bound of the best multiple of X Z - Y, rounding left aside."""
         against = self.energy - float(np.vdot(self.Z, self.C))
-        squares = max(against + float(np.vdot(self.Z, self.slope)), np.finfo(float).tiny)
+        floor = np.finfo(float).eps * max(self.energy, np.finfo(float).tiny)
+        squares = max(against + float(np.vdot(self.Z, self.slope)), floor)
         t = min(penalty / norm if norm > 0 else np.inf, against / squares)
         return t * (against - 0.5 * t * squares)
 

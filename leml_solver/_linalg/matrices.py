@@ -339,12 +339,40 @@ def _aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Factor:
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-class CountingMatrix:
-    """The feature matrix X, counting products with it (a product has `rank` columns)."""
+class Features:
+    """The feature matrix X, or its rows in blocks, less its column means where they are given."""
+
+    matrix: Any
+    means: NDArray[np.float64] | None = None
+
+    def mean(self, W: Factor) -> Any:
+        """Return the mean of the rows of X W that is taken off, or None."""
+        return None if self.means is None else self.means @ W
+
+    def without_means(self, total: Factor, sums: Factor) -> Factor:
+        """Return the adjoint product with D, from X^T D and the column sums of D."""
+        if self.means is not None:
+            total -= np.outer(self.means, sums).astype(total.dtype)
+        return total
+
+    def column_squares(self) -> NDArray[np.float64]:
+        """Return the squared norm of each column."""
+        squares: NDArray[np.float64] = self.matrix.column_squares()
+        n, means = self.matrix.shape[0], self.means
+        return squares if means is None else np.maximum(squares - n * np.square(means), 0.0)
+
+
+class CountingMatrix(Features):
+    """Features that count the products with them (a product has `rank` columns)."""
 
     def __init__(self, matrix: Matrix, rank: int = 1) -> None:
         self.matrix, self.rank = matrix, rank
         self.columns = 0.0
+
+    def centre(self) -> None:
+        """Take the column means off, in products, so that a sparse X stays sparse."""
+        n = self.matrix.shape[0]
+        self.means = self.matrix.adjoint(np.full((n, 1), 1 / n))[:, 0]
 
     @property
     def products(self) -> float:
@@ -354,9 +382,16 @@ class CountingMatrix:
     def times(self, B: Factor) -> Factor:
         """Return X B."""
         self.columns += B.shape[1]
-        return self.matrix.times(B)
+        return less(self.matrix.times(B), self.mean(B))
 
     def adjoint(self, A: Factor) -> Factor:
         """Return X^T A."""
         self.columns += A.shape[1]
-        return self.matrix.adjoint(A)
+        return self.without_means(self.matrix.adjoint(A), A.sum(axis=0, dtype=np.float64))
+
+
+def less(A: Factor, mean: NDArray[np.float64] | None) -> Factor:
+    """Subtract a row vector, in place, if there is one."""
+    if mean is not None:
+        A -= mean.astype(A.dtype)
+    return A

@@ -15,6 +15,7 @@ _OPTIONS = {
     "tol=0 ": "--tol 0 ",
     "`max_iter`": "--iterations",
     "`k`": "--top",
+    "`cv`": "--cv: the number of parts",
 }
 
 

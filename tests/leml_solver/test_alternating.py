@@ -224,6 +224,29 @@ def test_intercept_fits_a_constant_that_the_features_cannot(missing):
     assert np.abs((result.scores(X) - Y)[observed]).max() < 1e-2
 
 
+def test_a_fit_whose_minimum_is_zero_ends():
+    """The logistic loss of labels that are all 0 fell by the same factor 100 times."""
+    X, Y = _data()
+    options = _options(intercept=True, max_iter=60, tol=1e-4)
+    result = fit_factors(X, np.zeros_like(Y), rank=2, penalty=1.0, loss="logistic", options=options)
+    assert result.status is FitStatus.CONVERGED
+    assert result.objective < 1e-9 * result.trace[0].objective
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(("name", "missing"), [(n, m) for n in SMOOTH for m in (0.0, 0.3)])
+def test_with_an_intercept_the_means_of_features_do_not_matter(name, missing, form):
+    """Means of three deviations once took more than 100 iterations in place of 3."""
+    X, Y = _data(missing=missing)
+    options = _options(intercept=True, max_iter=30, tol=1e-4)
+    arguments = {"rank": 6, "penalty": 1.0, "loss": name, "options": options}
+    plain, moved = (fit_factors(form(X + mean), Y, **arguments) for mean in (0.0, 100.0))
+    # The scores lose two digits to the means, the objective twice as many.
+    assert moved.objective == pytest.approx(plain.objective, rel=1e-9)
+    assert moved.iterations == plain.iterations
+    np.testing.assert_allclose(moved.scores(X + 100), plain.scores(X), atol=1e-6)
+
+
 def test_intercept_of_full_squared_loss_is_optimal_at_the_end():
     X, Y = _data()
     X = X + 3  # not centred

@@ -126,6 +126,17 @@ def test_blocks_give_the_fit_of_all_rows(loss, hidden, plan, intercept, tmp_path
             np.testing.assert_allclose(made.intercept, whole.intercept, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["logistic", "squared_hinge"])
+def test_means_of_features_do_not_matter_to_blocks(name):
+    X, Y, missing = data(hidden=0.3)
+    arguments = {"rank": 3, "penalty": 0.5, "loss": name}
+    arguments["options"] = replace(QUICK, intercept=True)
+    moved = sp.csr_matrix(X.toarray() + 30.0)
+    whole, far = (fit_blocks(pairs(A, Y, missing), **arguments) for A in (X, moved))
+    # As a mean of 30 (the features are of size 1) rounds: 1e-16 times its square, some steps on.
+    np.testing.assert_allclose(objectives(far), objectives(whole), rtol=1e-9)
+
+
 def test_threads_and_storage_change_no_bit(tmp_path):
     from leml_solver import limit_threads
 
@@ -523,3 +534,8 @@ def test_rows_ten_times_larger_than_the_memory_left_train(tmp_path):
         [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_no_blocks():
+    with pytest.raises(ValueError, match="`number of blocks` must be at least 1, got 0"):
+        LEMLClassifier().fit_blocks([])

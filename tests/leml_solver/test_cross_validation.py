@@ -4,6 +4,7 @@ import numba
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
@@ -325,7 +326,7 @@ def test_the_path_is_drawn():
         ({"penalties": [0.0]}, "`penalties` must be positive"),
         ({"ranks": [0]}, "`ranks` must be at least 1"),
         ({"iterations": [0]}, "`iterations` must be at least 1"),
-        ({"cv": 1}, "n_splits"),
+        ({"cv": 1}, "`cv` must be from 2"),
         ({"scoring": lambda *_: np.nan}, "`scoring` must give a number"),
     ],
 )
@@ -388,3 +389,22 @@ def test_threshold_and_certificate_are_handed_on():
     for model in scorer.models:  # fits that are only compared need no proof
         assert model.certificate_ is None
         assert model.threshold_ != 0.5
+
+
+def test_lists_that_are_none_and_parts_that_are_not_there():
+    X, Y = toy()
+    for name, value in (("penalties", "auto"), ("penalties", 1.0), ("ranks", 3), ("iterations", 5)):
+        with pytest.raises(TypeError, match=f"`{name}` must be a list of numbers, got"):
+            LEMLClassifierCV(**{name: value}).fit(X, Y)
+    with pytest.raises(ValueError, match="to the number of rows, n_samples=3, got 5"):
+        LEMLClassifierCV().fit(X[:3], Y[:3])
+    with pytest.raises(NotFittedError):
+        LEMLClassifierCV().plot_path()
+
+
+def test_one_part_held_out_has_no_standard_error():
+    """The error was NaN, with a warning, and the penalty that follows the data always stayed."""
+    X, Y = toy()
+    split = [(np.arange(40), np.arange(40, 60))]
+    model = LEMLClassifierCV(cv=split, scoring=lambda model, _X, _Y: -model.penalty_).fit(X, Y)
+    assert model.penalty_ == model.cv_results_["param_penalty"].min()

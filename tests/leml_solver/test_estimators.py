@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -608,3 +608,69 @@ def test_a_fit_that_needs_more_iterations_warns_unless_few_were_asked_for():
         LEMLClassifier(max_iter=20, tol=1e-12, random_state=0, **settings).fit(X, Y)
     for early in ({"max_iter": 5, "tol": 1e-12}, {"max_iter": 20, "tol": 0.0}):
         LEMLClassifier(random_state=0, **early, **settings).fit(X, Y)  # warnings are errors
+
+
+def test_weighted_scores_of_labels_of_which_some_are_missing():
+    X, Y = toy(missing=0.2)
+    model, weights = classifier().fit(X, Y), np.random.default_rng(1).integers(0, 4, len(X))
+    repeated = np.repeat(np.arange(len(X)), weights)
+    expected = pytest.approx(model.score(X[repeated], Y[repeated]))
+    assert model.score(X, Y, sample_weight=weights) == expected
+    full = toy()[1]
+    theirs = accuracy_score(full, model.predict(X), sample_weight=weights)
+    assert model.score(X, full, sample_weight=weights) == pytest.approx(theirs)
+    with pytest.raises(ValueError, match=r"`sample_weight` must have the same number of rows"):
+        model.score(X, Y, sample_weight=weights[1:])
+
+
+@pytest.mark.parametrize("weights", [{3: 10.0}, {-1: 1.0, 1: 2.0}, {"yes": 2.0}])
+def test_weights_of_values_that_labels_do_not_have_are_refused(weights):
+    """They changed nothing: weights of labels, by their numbers, were taken for those of values."""
+    with pytest.raises(ValueError, match=r"`class_weight` must have as keys .* \[0, 1\]"):
+        classifier(class_weight=weights).fit(*toy())
+
+
+def test_searches_of_rows_say_how_to_hold_out_entries():
+    X, Y = toy(missing=0.2)
+    for search in (
+        lambda: GridSearchCV(classifier(), {"penalty": [1.0]}, cv=EntrySplit(3)).fit(X, Y),
+        lambda: cross_val_score(classifier(), X, Y, cv=EntrySplit(3)),
+    ):
+        with pytest.raises(ValueError, match=r"EntrySplit\(\.\.\.\)\.stacked\(X, Y\)"):
+            search()
+    assert EntrySplit(3).get_n_splits(X, Y) == 3
+
+
+def test_the_scorer_of_macro_auc():
+    X, Y = toy(missing=0.2)
+    model = classifier().fit(X, Y)
+    areas = [
+        roc_auc_score(y[~np.isnan(y)], z[~np.isnan(y)])
+        for y, z in zip(Y.T, model.decision_function(X).T, strict=True)
+    ]
+    assert MultiLabelScorer("macro_auc")(model, X, Y) == pytest.approx(np.mean(areas))
+    assert np.isnan(MultiLabelScorer("macro_auc")(model, X, np.ones_like(Y)))
+
+
+@pytest.mark.parametrize("size", [1e-20, 1e20])
+def test_single_precision_has_limits_of_its_own(size):
+    """Squares of such features overflow or vanish: the fit was useless and said CONVERGED."""
+    X, Y = toy()
+    with pytest.raises(ValueError, match=r"1e-15 and 1e15, got .*; rescale it or pass"):
+        classifier().fit((X * size).astype(np.float32), Y)
+    assert classifier(penalty="auto").fit(X * size, Y).score(X * size, Y) > 0.3
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+@pytest.mark.parametrize(
+    ("loss", "missing"), [("squared", 0.0), ("squared", 0.3), ("logistic", 0.0), ("logistic", 0.3)]
+)
+def test_predictions_do_not_depend_on_the_scale_of_features(loss, missing, size):
+    """At 1e-8 fits ended where they began, CONVERGED; logistic ones did so at 1e20."""
+    X, Y = toy(missing=missing)
+    made = {"loss": loss, "penalty": "auto", "unit_rows": False, "tol": 1e-8}
+    usual, other = (classifier(**made).fit(X * scale, Y) for scale in (1.0, size))
+    # Two fits to the same minimum that stop when an iteration gains 1e-8 of the objective.
+    assert other.objective_ == pytest.approx(usual.objective_, rel=1e-6)
+    scores = usual.decision_function(X)
+    np.testing.assert_allclose(other.decision_function(X * size), scores, atol=0.01)

@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
 
 from leml_solver._archives import read_arrays, write_arrays
 from leml_solver._factored.fit import AlternatingOptions
+from leml_solver.cross_validation import LEMLClassifierCV
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
 from leml_solver.losses import LOSSES, Logistic, Squared
 from leml_solver.persistence import ModelFileError, load_model, save_model
@@ -268,3 +269,12 @@ def test_unknown_transformers_are_refused(tmp_path):
     model.fit(np.eye(4), np.eye(4)[:, :2])
     with pytest.raises(ValueError, match=r"may have MaxAbsScaler.*got PolynomialFeatures"):
         save_model(model, tmp_path / "model")
+
+
+def test_a_search_is_saved_as_the_model_it_chose(tmp_path):
+    X, Y = np.tile(np.eye(4), (5, 1)), np.tile([[1, 0], [1, 0], [0, 1], [0, 1]], (5, 1))
+    search = LEMLClassifierCV(penalties=[0.1, 1.0], random_state=0)
+    for model in (search, make_pipeline(StandardScaler(), search)):
+        save_model(model.fit(X, Y), tmp_path / "m")
+        loaded = load_model(tmp_path / "m")
+        assert np.array_equal(loaded.decision_function(X), model.decision_function(X))

@@ -345,7 +345,7 @@ def test_a_rank_that_does_not_bind_gives_the_convex_minimum():
     X, Y = _data()
     found = minimise_rank(X, Y, 9, 5.0).certificate
     assert found.relative_gap < 1e-6
-    assert found.rank_relative_gap <= found.relative_gap
+    assert found.rank_relative_gap <= found.relative_gap + 1e-12  # what is allowed for rounding
 
 
 @pytest.mark.parametrize("steps", [0, 40])
@@ -517,3 +517,14 @@ def test_a_point_of_the_ascent_beyond_the_penalty_is_drawn_back():
         ascent.look()
     ascent.best_G = 1.5 * ascent.best_G
     assert rank_ascent._proved(data, ascent).norm <= penalty
+
+
+def test_no_gap_is_negative_where_the_rank_does_not_bind():
+    """The bound over all ranks has no allowance for rounding: 12 of these 300 were above 0."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n, d, L = rng.integers(2, 12), rng.integers(1, 6), rng.integers(1, 6)
+        X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, 2, size=d)
+        Y, penalty = rng.normal(size=(n, L)), 10.0 ** rng.uniform(-6, 1)
+        found = minimise_rank(X, Y, min(d, L), penalty, intercept=bool(seed % 2))
+        assert found.certificate.rank_gap >= 0

@@ -171,3 +171,17 @@ def test_bibtex_reaches_a_proved_gap_with_a_fifth_of_the_products(data_file):
     assert fit.products > 5 * best.products
     assert fit.certificate.gap <= 3 * (fit.certificate.objective - best.certificate.objective)
     assert fit.certificate.lower_bound <= best.certificate.objective
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_large_means_of_features_do_not_stop_the_certificate(form):
+    """With means of 1e9 deviations X^T X, centred, had negative eigenvalues: a LinAlgError."""
+    X, Y = _data(0.0)
+    settings = {"rank": 5, "penalty": 1.5, "options": AlternatingOptions(intercept=True)}
+    plain, moved = (fit_factors(form(A), Y, **settings) for A in (X, X + 1e9))
+    scale = plain.certificate.scale
+    # No bound may pass the other objective, the minimum being that of both up to 1e-16 1e9.
+    assert moved.certificate.lower_bound <= plain.certificate.objective + 1e-6 * scale
+    assert moved.certificate.objective >= plain.certificate.lower_bound - 1e-6 * scale
+    if form is np.asarray:
+        assert moved.certificate.gap <= plain.certificate.gap + 1e-3 * scale
