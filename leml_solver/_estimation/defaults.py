@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 _ROWS = 500
 # The penalty sets to zero what the data do not support; more columns mostly cost time and memory.
 _RANK = 200
-# Ridge weights relative to the largest eigenvalue.
-_WEIGHTS = 3.0 ** np.arange(-19, 5)
+# Ridge weights relative to the largest eigenvalue, down to where rounding hides eigenvalues.
+_WEIGHTS = 3.0 ** np.arange(-27, 5)
 # Random combinations of labels that stand for them all in a sum of squared errors.
 _COMBINATIONS = 32
 _EPS = float(np.finfo(np.float64).eps)

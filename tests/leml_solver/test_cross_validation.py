@@ -20,6 +20,7 @@ from leml_solver import (
     LEMLRegressorCV,
     MultiLabelScorer,
     evaluate_estimator,
+    evaluate_scores,
     load_model,
     save_model,
 )
@@ -83,7 +84,7 @@ def test_the_default_penalty_is_the_pull_of_the_best_ridge_regression(n, d, inte
     X, Y = toy(n=n, d=d)
     X = X + 0.3
     centred = X - X.mean(axis=0) if intercept else X
-    weights = np.linalg.norm(centred, 2) ** 2 * _WEIGHTS[10:]
+    weights = np.linalg.norm(centred, 2) ** 2 * _WEIGHTS[-14:]
     ridges = [Ridge(alpha, fit_intercept=intercept) for alpha in weights]
     left_out = [np.square(Y - cross_val_predict(one, X, Y, cv=LeaveOneOut())) for one in ridges]
     best = ridges[int(np.argmin([errors.sum() for errors in left_out]))].fit(X, Y)
@@ -91,6 +92,19 @@ def test_the_default_penalty_is_the_pull_of_the_best_ridge_regression(n, d, inte
     pull = best.alpha * np.square(singular).sum() / singular.sum()
     found = fitted(X, Y, fit_intercept=intercept).penalty_
     assert found == pytest.approx(pull, rel=1e-8)  # rounding of systems of condition below 1e6
+
+
+def test_columns_of_very_different_scales_are_not_pulled_to_zero():
+    """The least ridge weight was 1e-9 of the largest eigenvalue: 14 points below least squares."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(600, 30)), rng.normal(size=(30, 4)) @ rng.normal(size=(4, 12))
+    scores = X @ Z + rng.normal(size=(600, 12))
+    Y = (scores > np.quantile(scores, 0.85, axis=0)).astype(int)
+    X = X * np.logspace(0, 6, 30)
+    model = LEMLClassifier(random_state=0).fit(X[:300], Y[:300])
+    right = evaluate_estimator(model, X[300:], Y[300:], ks=(1,)).top_k[1]
+    linear = LinearRegression().fit(X[:300], Y[:300]).predict(X[300:])
+    assert right > evaluate_scores(Y[300:], linear, ks=(1,)).top_k[1] - 0.025
 
 
 def test_many_labels_give_the_penalty_of_the_gram_matrix():
