@@ -10,6 +10,7 @@ from assignments.grading.specification import Question, Specification, Test, nam
 from assignments.source import MARK, Cell, SourceError, read_cells
 from assignments.written import WRITTEN_PART, WrittenQuestion, read_written
 
+OPEN_POINTS = 5  # the most for an open question: they come on top
 _ABOUT = Path(__file__).parent / "delivery" / "about.md"
 
 
@@ -191,7 +192,7 @@ def _heading(settings: dict[str, Any]) -> str:
     """Return the heading of a question, which says what it is worth and how long it takes."""
     asked, worth = f"Question {settings['question'][1:]}", f"{settings['points']:g} points"
     if settings.get("manual"):
-        asked, worth = "Open question", "5 points on top"
+        asked, worth = "Open question", f"{OPEN_POINTS} points on top"
     return f"## {asked}: {settings['title']} ({worth}, {settings['minutes']} minutes)"
 
 

@@ -92,9 +92,8 @@ class Builder:
     def _otter(self, assignment: Assignment) -> Path:
         from assignments.otter_files import write_otter_files
 
-        name = assignment.name
-        archive = self._private(assignment) / f"{name}-otter.zip"
-        student = self.out / "students" / "otter" / f"{name}.ipynb"
+        archive = self._private(assignment) / f"{assignment.name}-otter.zip"
+        student = self.out / "students" / "otter" / f"{assignment.name}.ipynb"
         write_otter_files(student, archive, assignment, self.term, self.wheel, check=self.check)
         return archive
 

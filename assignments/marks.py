@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from assignments.assignment import Assignment, read_assignment
+from assignments.assignment import OPEN_POINTS, Assignment, read_assignment
 from assignments.feedback import place, write_pages
 from assignments.gradebooks import fill_gradebook
 from assignments.ledger import Ledger, keep_previous, read_csv, write_csv
@@ -101,7 +101,7 @@ def _import_file(ledger: Ledger, path: Path, assignments: dict[str, Assignment])
         if key not in ledger.rows:
             raise ValueError(f"{path}, row {number}: {key[0]!r} is not in the table of marks.")
         if row.get("mark", "").strip():
-            most = assignments[name].manual[question]
+            most = assignments[name].manual[question] or OPEN_POINTS
             ledger.rows[key][question] = _checked(row["mark"], most, f"{path}, row {number}")
             ledger.rows[key][f"{question} remark"] = row.get("remark", "")
             entered += 1
@@ -109,12 +109,12 @@ def _import_file(ledger: Ledger, path: Path, assignments: dict[str, Assignment])
 
 
 def _checked(text: str, most: float, where: str) -> str:
-    """Return a mark as it is written into the table; `most` 0 means that none is fixed."""
+    """Return a mark as it is written into the table."""
     try:
         mark = float(text.strip().replace(",", "."))
     except ValueError:
         raise ValueError(f"{where}: the mark must be a number, got {text!r}.") from None
-    if not 0 <= mark <= (most or float("inf")):
+    if not 0 <= mark <= most:
         raise ValueError(f"{where}: the mark must be from 0 to {most:g}, got {text!r}.")
     return f"{mark:g}"
 

@@ -157,6 +157,16 @@ def test_a_mark_that_cannot_be_changes_nothing(entry, tmp_path, course):
     assert table.read_text() == before
 
 
+def test_an_open_question_has_a_most_too(tmp_path, course):
+    """50 typed for 5 was entered."""
+    table, path = tmp_path / "marks.csv", tmp_path / "tiny-open.csv"
+    row = {"submission": "ann", "assignment": "tiny", "automatic": "3", "mark": "50"}
+    write_csv(table, ["submission", "assignment", "automatic"], [row])
+    write_csv(path, ["submission", "mark", "remark"], [row])
+    with pytest.raises(ValueError, match="the mark must be from 0 to 5, got '50'"):
+        marks.import_marks(table, [path], {"tiny": course})
+
+
 def test_a_table_that_cannot_be_read_is_refused_before_the_work(course, tmp_path, capsys):
     table = tmp_path / "marks.csv"
     table.write_text("name,points\nann,3\n")
