@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from argument_checks import positive_integer
 from argument_checks.wrong_types import errors_name_arguments
+from command_line.clusters import local_cluster
 from leml_solver._blocked.block import Block, Sent, Sums
 from leml_solver._blocked.fit import BlockedFit
 from leml_solver._blocked.passes import Work, run_alone
@@ -50,11 +51,6 @@ __all__ = ["ClusterError", "connected", "fit_factors", "predict_topk"]
 _ATTEMPTS = 8  # at one pass in a row
 _WORKER_SECONDS = 120  # to wait for a worker
 _LOOK_SECONDS = 5  # after which those who wait for a result look whether anybody computes it
-_LOCAL_SETTINGS = {
-    # A worker is started again; on a busy machine that takes longer than the usual 15 s.
-    "distributed.deploy.lost-worker-timeout": "120s",
-    "distributed.worker.profile.enabled": False,  # nobody looks at it
-}
 _NO_DASK = "training on a cluster needs dask: pip install leml-theory[cluster]"
 
 
@@ -120,11 +116,10 @@ def _best_labels(block: Block, model: FactorResult, k: int) -> Sums:
 def connected(address: str) -> Iterator[Client]:
     """Connect to a scheduler by its address or file, or start N one-thread processes: `local:N`."""
     try:
-        import dask.config
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
         raise ClusterError(_NO_DASK) from None
-    start, connect = LocalCluster, Client  # type: Any, Any
+    connect: Any = Client
     if not (local := re.fullmatch(r"local:(\d+)", address)):
         key = "scheduler_file" if address.endswith(".json") else "address"
         try:
@@ -134,12 +129,9 @@ def connected(address: str) -> Iterator[Client]:
         with client:
             yield client
         return
-    number = positive_integer(int(local[1]), "local:N")
-    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": "ERROR"}
     available_threads()  # read now: those who watch the workers set OMP_NUM_THREADS to 1 here
     with (
-        dask.config.set(_LOCAL_SETTINGS),
-        start(n_workers=number, **options) as cluster,
+        local_cluster(positive_integer(int(local[1]), "local:N"), {}) as cluster,
         connect(cluster, direct_to_workers=True) as client,  # not every array by the scheduler
     ):
         yield client

@@ -7,27 +7,23 @@ Dask is an extra, imported when a cluster is asked for.
 from __future__ import annotations
 
 import contextlib
-import logging
 import pickle
 import sys
 import time
-import types
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from command_line.clusters import local_cluster
 from leml_theory.runs.provenance import installed_version
-from leml_theory.runs.workers import WORKER_ENVIRONMENT, Killed, interrupts_ignored
+from leml_theory.runs.workers import WORKER_ENVIRONMENT, Killed
 
 _CONNECT_SECONDS = 30
 _POLL_SECONDS = 0.02  # each worker has another call waiting meanwhile
 _SETTINGS = {
-    # A nanny starts its worker again; on a busy machine that takes longer than the usual 15 s.
-    "distributed.deploy.lost-worker-timeout": "120s",
     # Nobody looks at what these would note dozens of times a second, at a tenth of the run's time.
-    "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "10s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.memory.monitor-interval": "1s",
@@ -65,7 +61,8 @@ def connected(place: str) -> Iterator[Cluster]:
     local = _local_workers(place)
     distributed = _distributed()
     with contextlib.ExitStack() as stack:
-        cluster = stack.enter_context(_started(distributed, local)) if local else place
+        started = local_cluster(local, _SETTINGS, env=WORKER_ENVIRONMENT)
+        cluster = stack.enter_context(started) if local else place
         options = {"scheduler_file": place} if place.endswith(".json") else {"address": cluster}
         try:
             client = distributed.Client(
@@ -88,37 +85,6 @@ def _local_workers(place: str) -> int:
     if not number.isdecimal() or int(number) < 1:
         raise ValueError(f"`cluster` must be an address or local:N with N >= 1, got {place!r}.")
     return int(number)
-
-
-@contextlib.contextmanager
-def _started(distributed: Any, count: int) -> Iterator[Any]:
-    """Start a scheduler in this process and one-thread workers, each watched by a nanny."""
-    import dask
-
-    with dask.config.set(_SETTINGS), _main_hidden():
-        with interrupts_ignored():
-            cluster = distributed.LocalCluster(
-                n_workers=count,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=":0",
-                scheduler_kwargs={"dashboard": False},
-                silence_logs=logging.CRITICAL,
-                env=WORKER_ENVIRONMENT,
-            )
-        with cluster:
-            yield cluster
-
-
-@contextlib.contextmanager
-def _main_hidden() -> Iterator[None]:
-    """Keep new workers from running the script that started them, or from loading its command."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
 
 
 def _close(client: Any) -> None:

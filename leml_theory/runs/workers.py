@@ -5,7 +5,6 @@
 
 import contextlib
 import os
-import signal
 import threading
 import time
 import warnings
@@ -14,6 +13,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol, Self
+
+from command_line.clusters import interrupts_ignored
 
 _ONE_THREAD = dict.fromkeys(
     ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1"
@@ -115,19 +116,6 @@ def _new_pool(count: int) -> Any:
     with interrupts_ignored():
         pool.submit(os.getpid)  # The first task, whatever it is, starts the processes.
     return pool
-
-
-@contextlib.contextmanager
-def interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for the moment in which workers start; they inherit that for good."""
-    if threading.current_thread() is not threading.main_thread():  # Only that one may say so.
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _start_worker(parent: int) -> None:

@@ -119,6 +119,12 @@ def test_workers_that_were_started_in_another_folder_find_the_blocks(client, mon
     assert same(fit_blocks("b", **arguments), cluster.fit_factors(client, "b", **arguments))
 
 
+def test_local_workers_leave_ctrl_c_to_the_command(client):
+    """They ended with a traceback each."""
+    ignored = client.run(lambda: signal.getsignal(signal.SIGINT) is signal.SIG_IGN)
+    assert list(ignored.values()) == [True, True]
+
+
 def test_two_local_clusters_say_nothing_of_ports(client, recwarn):
     with cluster.connected("local:1"), cluster.connected("local:1"):
         pass
