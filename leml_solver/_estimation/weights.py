@@ -140,8 +140,7 @@ class EntryWeights:
                     f"{names.tolist()}, got {self.class_weight!r}."
                 )
             pair = [self.class_weight.get(name, 1.0) for name in names.tolist()]
-            pair = one_weight_each(pair, "class_weight", 2, "value").tolist()
-            return np.where(positive, pair[1], pair[0])
+            return one_weight_each(pair, "class_weight", 2, "value")[positive.astype(np.intp)]
         one_of(self.class_weight, "class_weight", ("balanced",))
         each = 2 * listed.columns.astype(np.intp) + positive
         counts = np.bincount(each, minlength=2 * n_labels).reshape(-1, 2)
