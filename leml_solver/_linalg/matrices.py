@@ -209,8 +209,8 @@ class Tiles:
         """Whether pointers and indices from a file keep compiled loops within the arrays."""
         ends, index, size = self.pointers, self.index, self.data.size
         last = self.n_columns - (len(ends) - 1) * self.tile
-        types = (ends.dtype.kind, index.dtype.kind in "iu", self.data.dtype.kind, ends.ndim)
-        if types != ("i", True, "f", 2) or index.shape != (size,) or self.data.shape != (size,):
+        types = ends.dtype.kind + index.dtype.kind.replace("u", "i") + self.data.dtype.kind
+        if types != "iif" or index.shape != (size,) or self.data.shape != (size,):
             return False
         if ends.shape != (-(-self.n_columns // self.tile), n_rows + 1) or ends[0, 0] != 0:
             return False
@@ -272,6 +272,10 @@ class TiledMatrix:
     def dtype(self) -> np.dtype[Any]:
         """Precision of the entries."""
         return self.tiles.data.dtype
+
+    def is_sound(self) -> bool:
+        """Whether tiles from a file keep compiled loops within their arrays."""
+        return all(map(Tiles.are_sound, (self.tiles, self.transposed), self.shape))
 
     @property
     def nnz(self) -> int:
