@@ -92,9 +92,9 @@ class Block:
         if self.scratch is None:
             return A
         with tempfile.TemporaryFile(dir=self.scratch) as file:
-            kept = np.memmap(file, A.dtype, "w+", shape=A.shape)
-        kept[:] = A
-        return kept
+            file.write(np.ascontiguousarray(A).data)  # through a map, a full disk ends the process
+            file.flush()
+            return np.memmap(file, A.dtype, "r+", shape=A.shape)
 
     def joined(self, W: Sent, intercept: bool) -> Factor:
         """Return X W with a column of ones for an intercept."""

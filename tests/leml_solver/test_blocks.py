@@ -1,10 +1,13 @@
 """Rows in blocks: the same fit, whatever holds the blocks, and a fit that goes on after a kill."""
 
+import contextlib
+import errno
 import itertools
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from itertools import pairwise
 
@@ -202,6 +205,35 @@ def test_a_block_that_is_missing_or_damaged_is_named(name, tmp_path):
     (tmp_path / "b" / "blocks.json").write_text("{}")
     with pytest.raises(ReadError, match="convert the data again"):
         BlockFolder.open(tmp_path / "b")
+
+
+def test_a_full_disk_is_an_error_of_the_fit(tmp_path, monkeypatch):
+    """What does not fit on the disk ended the process by a bus error, when the map was written."""
+    folder(tmp_path / "b", *data())
+
+    class Full:
+        """A file on a disk with room for a byte."""
+
+        def __init__(self, file):
+            self._file = file
+
+        def write(self, content):
+            if memoryview(content).nbytes > 1:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return self._file.write(content)
+
+        def __getattr__(self, name):
+            return getattr(self._file, name)
+
+    @contextlib.contextmanager
+    def temporary(**options):
+        with made(**options) as file:
+            yield Full(file)
+
+    made = tempfile.TemporaryFile
+    monkeypatch.setattr(tempfile, "TemporaryFile", temporary)
+    with pytest.raises(OSError, match="No space left"):
+        fit_blocks(tmp_path / "b", rank=2, penalty=1.0)
 
 
 def test_the_best_labels_come_block_by_block(tmp_path):
