@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from argument_checks import (
     canonical,
@@ -203,7 +203,7 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if sample_weight is not None:
-            sample_weight = weights(sample_weight, "sample_weight", X.shape[0])
+            sample_weight = weights(sample_weight, "sample_weight", _num_samples(X))
         if self.target_kind_ != "multilabel" or sample_weight is not None:
             return float(super().score(X, real_input(y, "y", refused="c"), sample_weight))
         scores = self._block_scores(self._checked(X))

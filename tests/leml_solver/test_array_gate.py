@@ -8,7 +8,16 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import linear_kernel
 
-from leml_solver import Labels, LEMLClassifier, LEMLRegressor, Problem, evaluate_scores, fit_factors
+from leml_solver import (
+    EntrySplit,
+    Labels,
+    LEMLClassifier,
+    LEMLRegressor,
+    Problem,
+    evaluate_estimator,
+    evaluate_scores,
+    fit_factors,
+)
 from leml_solver.baselines import BinaryRelevanceClassifier
 from leml_solver.readers import Dataset
 
@@ -399,6 +408,24 @@ def test_lists_of_entries_need_the_shape_of_a_matrix(shape):
     """Numbers of rows are kept in 32 bits: 2^31 of them would wrap around."""
     with pytest.raises((TypeError, ValueError), match="`shape` must be"):
         Labels.observed([0, 1], [0, 1], [1.0, 0.0], shape)
+
+
+def test_scores_take_rows_in_every_form():
+    model = LEMLClassifier(1, penalty=1.0, random_state=0).fit(X, Y)
+    whole = evaluate_estimator(model, X, Y)
+    for rows in (X.tolist(), sparse.coo_matrix(X), pd.DataFrame(X)):
+        assert evaluate_estimator(model, rows, Y) == whole
+    assert model.score(X.tolist(), Y, sample_weight=[1] * 30) == model.score(X, Y)
+
+
+def test_entries_are_dealt_into_any_number_of_parts_and_rows_must_fit():
+    parts = EntrySplit(40_000)._folds(np.ones((200, 201), dtype=bool))
+    assert (parts.min(), parts.max()) == (0, 39_999)  # 16 bits wrapped around
+    for rows in (X[:5], np.vstack([X, X])):
+        with pytest.raises(ValueError, match="same number of rows"):
+            EntrySplit(2).stacked(rows, Y)
+    with pytest.raises(TypeError, match="`random_state` must be"):
+        next(EntrySplit(2, "seed").split(Y))
 
 
 def test_thresholds_of_metrics_are_numbers_and_masks_may_be_lists():
