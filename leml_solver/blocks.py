@@ -117,13 +117,14 @@ class BlockFolder:
         one_of(self.dtype, "dtype", ("float32", "float64"))
         truth_value(self.missing, "missing")
         for block in self.blocks:
-            sizes = (self.n_features, self.n_labels, block["rows"], *block["tiles"].values())
-            for size in sizes:
+            widths, sums = (
+                [block[key][name] for name in names]
+                for key, names in (("tiles", _MATRICES), ("checksums", _MEMBERS))
+            )
+            for size in (self.n_features, self.n_labels, block["rows"], *widths):
                 positive_integer(size, "size")
-            if set(block["tiles"]) != set(_MATRICES) or block["nonzeros"] < 0:
-                raise ValueError("blocks must have the tiles of X, Y and their transposes")
-            if not {*_MEMBERS} <= set(block["checksums"]):
-                raise ValueError("blocks must have checksums of all their arrays")
+            if not all(isinstance(number, int) for number in (block["nonzeros"], *sums)):
+                raise TypeError("checksums and numbers of nonzeros must be whole numbers")
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -210,11 +210,11 @@ class Tiles:
         ends, index, size = self.pointers, self.index, self.data.size
         last = self.n_columns - (len(ends) - 1) * self.tile
         types = ends.dtype.kind + index.dtype.kind.replace("u", "i") + self.data.dtype.kind
-        if types != "iif" or index.shape != (size,) or self.data.shape != (size,):
+        shapes = ends.shape, index.shape, self.data.shape
+        tiles = -(-self.n_columns // self.tile)
+        if types != "iif" or shapes != ((tiles, n_rows + 1), (size,), (size,)):
             return False
-        if ends.shape != (-(-self.n_columns // self.tile), n_rows + 1) or ends[0, 0] != 0:
-            return False
-        if ends[-1, -1] != size or (np.diff(ends.ravel()) < 0).any():
+        if (ends[0, 0], ends[-1, -1]) != (0, size) or (np.diff(ends.ravel()) < 0).any():
             return False
         parts = ((0, ends[-1, 0], self.tile), (ends[-1, 0], size, last))
         inside = (index[i:j].min() >= 0 and index[i:j].max() < end for i, j, end in parts if i < j)
