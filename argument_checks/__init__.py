@@ -12,31 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = [
-    "canonical",
-    "distribution",
-    "finite_array",
-    "generator",
-    "indices",
-    "moderate",
-    "moderate_array",
-    "nonnegative",
-    "not_huge",
-    "number_array",
-    "one_of",
-    "open_probability",
-    "positive",
-    "positive_integer",
-    "probability",
-    "real",
-    "real_input",
-    "same_count",
-    "same_rows",
-    "truth_value",
-    "unmasked",
-    "weights",
-]
-
 _Choice = TypeVar("_Choice")
 
 
