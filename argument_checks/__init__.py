@@ -212,7 +212,7 @@ def indices(value: Any, name: str, size: int, end: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def weights(value: Any, name: str, size: int, item: str = "row") -> NDArray[np.float64]:
+def one_weight_each(value: Any, name: str, size: int, item: str = "row") -> NDArray[np.float64]:
     """Return one weight per item, none of them negative and some positive."""
     array = moderate_array(value, name, 1)
     if array.shape != (size,):

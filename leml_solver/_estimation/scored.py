@@ -22,9 +22,9 @@ from argument_checks import (
     canonical,
     moderate_array,
     not_huge,
+    one_weight_each,
     real_input,
     same_count,
-    weights,
 )
 from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
 from leml_solver._estimation.targets import Targets
@@ -203,7 +203,7 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if sample_weight is not None:
-            sample_weight = weights(sample_weight, "sample_weight", _num_samples(X))
+            sample_weight = one_weight_each(sample_weight, "sample_weight", _num_samples(X))
         if self.target_kind_ != "multilabel" or sample_weight is not None:
             return float(super().score(X, real_input(y, "y", refused="c"), sample_weight))
         scores = self._block_scores(self._checked(X))

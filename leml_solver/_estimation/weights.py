@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from argument_checks import one_of
-from argument_checks import weights as one_weight_each
+from argument_checks import one_of, one_weight_each
 from leml_solver._estimation.targets import Targets
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
 from leml_solver.labels import EntryList, Labels
