@@ -10,31 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = [
-    "canonical",
-    "distribution",
-    "finite_array",
-    "generator",
-    "indices",
-    "moderate",
-    "moderate_array",
-    "nonnegative",
-    "not_huge",
-    "number_array",
-    "one_of",
-    "open_probability",
-    "positive",
-    "positive_integer",
-    "probability",
-    "real",
-    "real_input",
-    "same_count",
-    "same_rows",
-    "truth_value",
-    "unmasked",
-    "weights",
-]
-
 _Choice = TypeVar("_Choice")
 
 
@@ -238,7 +213,7 @@ def indices(value: Any, name: str, size: int, end: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def weights(value: Any, name: str, size: int, item: str = "row") -> NDArray[np.float64]:
+def one_weight_each(value: Any, name: str, size: int, item: str = "row") -> NDArray[np.float64]:
     """Return one weight per item, none of them negative and some positive."""
     array = moderate_array(value, name, 1)
     if array.shape != (size,):

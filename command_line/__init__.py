@@ -11,22 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = [
-    "add_jobs",
-    "add_seed",
-    "counted",
-    "numbers",
-    "output_folder",
-    "page_parser",
-    "painted",
-    "run_command",
-    "table_lines",
-    "whole",
-    "whole_number",
-    "whole_numbers",
-    "words",
-]
-
 _Number = TypeVar("_Number", int, float)
 _MOST_DIGITS = 100  # 1e1000000 is a typing error, and would take a while
 _LEAST_WIDTH = 6  # of a column that is cut to fit the terminal

@@ -26,16 +26,13 @@ _STORED, _DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
+    ArithmeticError,
     EOFError,
-    KeyError,
-    IndexError,
-    NotImplementedError,
+    LookupError,
     OSError,
-    OverflowError,
     RuntimeError,
     SyntaxError,
     TypeError,
-    UnicodeError,
     ValueError,
 )
 

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import moderate_array, one_of, positive_integer, real_input
+from argument_checks import moderate_array, one_of, positive_integer, real_input, truth_value
 from argument_checks.wrong_types import errors_name_arguments
 from leml_solver._blocked.block import Block, labels_with_missing
 from leml_solver._blocked.fit import BlockedFit
@@ -117,14 +117,16 @@ class BlockFolder:
     def _check(self) -> None:
         """Raise unless the index holds what the rest of the folder is read by."""
         one_of(self.dtype, "dtype", ("float32", "float64"))
+        truth_value(self.missing, "missing")
         for block in self.blocks:
-            sizes = (self.n_features, self.n_labels, block["rows"], *block["tiles"].values())
-            for size in sizes:
+            widths, sums = (
+                [block[key][name] for name in names]
+                for key, names in (("tiles", _MATRICES), ("checksums", _MEMBERS))
+            )
+            for size in (self.n_features, self.n_labels, block["rows"], *widths):
                 positive_integer(size, "size")
-            if set(block["tiles"]) != set(_MATRICES) or block["nonzeros"] < 0:
-                raise ValueError("blocks must have the tiles of X, Y and their transposes")
-            if not {*_MEMBERS} <= set(block["checksums"]):
-                raise ValueError("blocks must have checksums of all their arrays")
+            if not all(isinstance(number, int) for number in (block["nonzeros"], *sums)):
+                raise TypeError("checksums and numbers of nonzeros must be whole numbers")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -142,12 +144,18 @@ class BlockFolder:
         rows = self.blocks[number]["rows"]
         X = self._matrix(arrays, "X", (rows, self.n_features), number)
         Y = self._matrix(arrays, "Y", (rows, self.n_labels), number)
-        if not self.missing:
-            return X, Y, None
-        indices, ends = arrays["missing_indices"], arrays["missing_indptr"]
-        shape = (rows, self.n_labels)
-        missing = sp.csr_array((np.ones(indices.size, bool), indices, ends), shape=shape)
-        return X, Y, real_input(missing, "missing")
+        missing, indices = None, arrays["missing_indices"]
+        try:
+            if check and not (X.is_sound() and Y.is_sound()):
+                raise ValueError("tiles that lead out of bounds")
+            if self.missing:
+                places = (np.ones(indices.size, bool), indices, arrays["missing_indptr"])
+                missing = real_input(sp.csr_array(places, shape=Y.shape), "missing")
+        except (ValueError, TypeError) as error:
+            raise ReadError(
+                f"{self.path}: block {number} is damaged ({error}); convert the data again."
+            ) from error
+        return X, Y, missing
 
     def dataset(self, number: int) -> Dataset:
         """Return the rows of a block in memory."""
@@ -178,10 +186,7 @@ class BlockFolder:
     ) -> TiledMatrix:
         def tiles(key: str, n_columns: int) -> Tiles:
             pointers, index, data = (arrays[f"{key}_{part}"] for part in _PARTS)
-            made = Tiles(pointers, index, data, self.blocks[number]["tiles"][key], n_columns)
-            if not made.are_sound(sum(shape) - n_columns):
-                raise ReadError(f"{self.path}: block {number} has damaged {key}; convert again.")
-            return made
+            return Tiles(pointers, index, data, self.blocks[number]["tiles"][key], n_columns)
 
         return TiledMatrix(shape, tiles(name, shape[1]), tiles(f"{name}T", shape[0]))
 

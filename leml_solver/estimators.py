@@ -20,7 +20,7 @@ from sklearn.metrics import r2_score
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from argument_checks import one_of, positive, positive_integer, real, weights
+from argument_checks import one_of, one_weight_each, positive, positive_integer, real
 from leml_solver._estimation.blocks import BlockScores, matching_threshold
 from leml_solver._estimation.defaults import default_penalty, default_rank
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
@@ -551,7 +551,7 @@ class LEMLRegressor(RegressorMixin, LowRankEstimator):  # type: ignore[misc]
         """Return R squared over observed entries, averaged over targets with at least two."""
         values = dense_numbers(y)
         if sample_weight is not None:
-            sample_weight = weights(sample_weight, "sample_weight", len(values))
+            sample_weight = one_weight_each(sample_weight, "sample_weight", len(values))
         if not np.isnan(values).any():
             return float(super().score(X, values, sample_weight))
         made = np.asarray(self.predict(X))

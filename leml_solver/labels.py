@@ -13,10 +13,10 @@ from argument_checks import (
     indices,
     moderate_array,
     number_array,
+    one_weight_each,
     real_input,
     unmasked,
 )
-from argument_checks import weights as one_weight_each
 from leml_solver._lazy import cached_property
 from leml_solver._linalg.threads import Rows, balanced_rows
 

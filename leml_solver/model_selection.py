@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
-from argument_checks import one_of, positive_integer, unmasked
+from argument_checks import one_of, positive_integer, same_count, unmasked
 from argument_checks.wrong_types import errors_name_arguments
+from leml_solver._estimation.scored import solver_seed
 from leml_solver._estimation.targets import as_numbers
 from leml_solver.metrics import BlockScores, MultiLabelMetrics, evaluate_scores, label_auc
 
@@ -103,6 +105,7 @@ class EntrySplit:
         up to `n_splits` times the products with X; rows without a label in a part are dropped.
         """
         values = _dense(Y)
+        same_count(_num_samples(X), len(values))
         fold = self._folds(~np.isnan(values))
         used = [np.flatnonzero((fold == part).any(axis=1)) for part in range(self.n_splits)]
         labels = [
@@ -117,12 +120,12 @@ class EntrySplit:
         """Return the part of each of `count` entries; parts differ by at most one entry."""
         if count < self.n_splits:
             raise ValueError(f"`Y` must have {self.n_splits} observed entries, got {count}.")
-        rng = np.random.default_rng(self.random_state)
-        return rng.permutation(np.arange(count) % self.n_splits).astype(np.int16)
+        rng = np.random.default_rng(solver_seed(self.random_state))
+        return rng.permutation(np.arange(count, dtype=np.int32) % self.n_splits)
 
     def _folds(self, observed: NDArray[np.bool_]) -> Array:
         """Return the part of each observed entry, and -1 elsewhere."""
-        fold = np.full(observed.shape, -1, dtype=np.int16)
+        fold = np.full(observed.shape, -1, dtype=np.int32)
         fold[observed] = self._dealt(int(observed.sum()))
         return fold
 
@@ -188,11 +191,12 @@ def estimator_scores(estimator: Any, X: Any) -> BlockScores:
     >>> top_k(estimator_scores(model, X), 1)[0].ravel()
     array([0, 0, 1, 1])
     """
+    rows = X.tocsr() if sparse.issparse(X) else X
 
     def block(start: int, stop: int) -> Any:
-        return np.asarray(estimator.decision_function(_safe_indexing(X, slice(start, stop))))
+        return np.asarray(estimator.decision_function(_safe_indexing(rows, slice(start, stop))))
 
-    return BlockScores(block, (X.shape[0], block(0, 1).shape[1]))
+    return BlockScores(block, (_num_samples(X), block(0, 1).shape[1]))
 
 
 def evaluate_estimator(

@@ -12,17 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-__all__ = [
-    "LockedError",
-    "disk_error_text",
-    "locked",
-    "memory_budget",
-    "open_regular",
-    "sync_folder",
-    "write_text",
-    "written_aside",
-]
-
 _REMEDIES = {
     errno.ENOSPC: "The disk is full: free space and run the same command again.",
     errno.EDQUOT: "Your disk quota is used up: free space and run the same command again.",

@@ -4,9 +4,11 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from assignments.source import read_cells
 
@@ -133,3 +135,18 @@ def test_no_machine_paths_are_written_down():
     assert len(files) > 30
     for path in files:
         assert not pattern.search(path.read_text()), path
+
+
+def test_pinned_requirements_satisfy_the_declared_ones():
+    """Each with its hash, none with the address of an index."""
+    text = (ROOT / "requirements.lock").read_text()
+    assert "://" not in text
+    pinned = re.findall(r"^([\w.-]+)==([^ ;\\]+)[^\n]*\\\n +--hash=sha256:", text, re.M)
+    assert len(pinned) == sum(line[0] not in " #" for line in text.splitlines())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    groups = [project["dependencies"], *(extras[name] for name in extras if name != "rivals")]
+    for requirement in map(Requirement, (line for group in groups for line in group)):
+        found = [version for name, version in pinned if name == requirement.name]
+        assert found, f"{requirement} is not pinned"
+        assert all(map(requirement.specifier.contains, found)), requirement

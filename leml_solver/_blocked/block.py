@@ -90,7 +90,7 @@ class Block:
         if self.scratch is None:
             return A
         with tempfile.TemporaryFile(dir=self.scratch) as file:
-            file.write(A.data)  # where the disk is full, writing to a map would end the process
+            file.write(np.ascontiguousarray(A).data)  # through a map, a full disk ends the process
             file.flush()
             return np.memmap(file, A.dtype, "r+", shape=A.shape)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from argument_checks import positive_integer, real_input, unmasked
-from leml_solver._estimation.targets import as_numbers
+from leml_solver._estimation.targets import as_numbers, boolean
 from leml_solver.labels import Labels
 
 Array = NDArray[Any]
@@ -126,12 +126,8 @@ def _check_values(values: Array) -> None:
 
 
 def _checked_mask(mask: Any) -> Any:
-    if sparse.issparse(mask):
-        return sparse.csr_array(real_input(mask, "mask")).astype(bool)
-    values = np.asarray(real_input(mask, "mask"))
-    if values.dtype.kind != "b":
-        raise ValueError(f"`mask` must be boolean, got {values.dtype}; write mask.astype(bool).")
-    return values
+    checked = boolean(mask, "mask")
+    return sparse.csr_array(checked) if sparse.issparse(checked) else checked
 
 
 def row_blocks(shape: tuple[int, int]) -> Iterator[tuple[int, int]]:

@@ -20,9 +20,9 @@ from argument_checks import (
     canonical,
     moderate_array,
     not_huge,
+    one_weight_each,
     real_input,
     same_count,
-    weights,
 )
 from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
 from leml_solver._estimation.targets import Targets
@@ -203,7 +203,7 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         n_rows = _num_samples(X)
         counts = np.ones(n_rows)
         if sample_weight is not None:
-            counts = weights(sample_weight, "sample_weight", n_rows)
+            counts = one_weight_each(sample_weight, "sample_weight", n_rows)
         if self.target_kind_ != "multilabel":
             return float(super().score(X, real_input(y, "y", refused="c"), sample_weight))
         scores = self._block_scores(self._checked(X))

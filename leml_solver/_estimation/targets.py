@@ -174,17 +174,18 @@ def _labels(Y: Any, mask: Any, missing: Any) -> Labels:
     if missing is not None:
         if mask is not None:
             raise ValueError("`mask` and `missing` say the same twice; pass one of them.")
-        return Labels.with_missing(Y, _boolean(missing, "missing"))
+        return Labels.with_missing(Y, boolean(missing, "missing"))
     if mask is None:
         return Labels.full(Y) if sparse.issparse(Y) else Labels.with_missing(Y)
-    observed = _boolean(mask, "mask")
+    observed = boolean(mask, "mask")
     if not sparse.issparse(Y) and np.isnan(Y).any():
         known = ~np.isnan(Y)
         observed = observed.multiply(known) if sparse.issparse(mask) else observed & known
     return Labels.masked(Y, observed)
 
 
-def _boolean(mask: Any, name: str) -> Any:
+def boolean(mask: Any, name: str) -> Any:
+    """Return a mask, array or sparse matrix, which must be boolean."""
     real_input(mask, name)
     checked: Any = mask if sparse.issparse(mask) else np.asarray(mask)
     if checked.dtype.kind != "b":

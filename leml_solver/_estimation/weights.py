@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from argument_checks import one_of
-from argument_checks import weights as one_weight_each
+from argument_checks import one_of, one_weight_each
 from leml_solver._estimation.targets import Targets
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
 from leml_solver.labels import EntryList, Labels
@@ -144,7 +143,7 @@ class EntryWeights:
                 )
             given = [self.class_weight.get(name, 1.0) for name in names.tolist()]
             pair = one_weight_each(given, "class_weight", 2, "value")
-            return np.asarray(pair[positive.astype(np.intp)])
+            return pair[positive.astype(np.intp)]
         one_of(self.class_weight, "class_weight", ("balanced",))
         each = 2 * listed.columns.astype(np.intp) + positive
         counts = np.bincount(each, minlength=2 * n_labels).reshape(-1, 2)

@@ -209,12 +209,12 @@ class Tiles:
         """Whether pointers and indices from a file keep compiled loops within the arrays."""
         ends, index, size = self.pointers, self.index, self.data.size
         last = self.n_columns - (len(ends) - 1) * self.tile
-        types = (ends.dtype.kind, index.dtype.kind in "iu", self.data.dtype.kind, ends.ndim)
-        if types != ("i", True, "f", 2) or index.shape != (size,) or self.data.shape != (size,):
+        types = ends.dtype.kind + index.dtype.kind.replace("u", "i") + self.data.dtype.kind
+        shapes = ends.shape, index.shape, self.data.shape
+        tiles = -(-self.n_columns // self.tile)
+        if types != "iif" or shapes != ((tiles, n_rows + 1), (size,), (size,)):
             return False
-        if ends.shape != (-(-self.n_columns // self.tile), n_rows + 1) or ends[0, 0] != 0:
-            return False
-        if ends[-1, -1] != size or (np.diff(ends.ravel()) < 0).any():
+        if (ends[0, 0], ends[-1, -1]) != (0, size) or (np.diff(ends.ravel()) < 0).any():
             return False
         parts = ((0, ends[-1, 0], self.tile), (ends[-1, 0], size, last))
         inside = (index[i:j].min() >= 0 and index[i:j].max() < end for i, j, end in parts if i < j)
@@ -272,6 +272,10 @@ class TiledMatrix:
     def dtype(self) -> np.dtype[Any]:
         """Precision of the entries."""
         return self.tiles.data.dtype
+
+    def is_sound(self) -> bool:
+        """Whether tiles from a file keep compiled loops within their arrays."""
+        return all(map(Tiles.are_sound, (self.tiles, self.transposed), self.shape))
 
     @property
     def nnz(self) -> int:

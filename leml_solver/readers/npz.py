@@ -135,21 +135,16 @@ def _native(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _dataset(X: Any, Y: Any, arrays: Arrays) -> Dataset:
-    """Return the data set of two matrices, which must have equally many rows."""
-    if X.shape[0] != Y.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows and Y {Y.shape[0]}.")
-    stored = X.data if sparse.issparse(X) else X
-    if not np.isfinite(stored).all():
-        raise ValueError("X must be finite, got NaN or infinity; impute them first.")
+    """Return the data set of two matrices."""
     missing = None if sparse.issparse(Y) else np.isnan(Y)
     labels = sparse.csr_array(Y if missing is None else np.where(missing, 0, Y))
     labels.eliminate_zeros()
     if not np.isin(labels.data, (1,)).all():
         raise ValueError("Y must hold labels 0 and 1 (NaN for missing in a dense Y).")
     return Dataset(
-        sparse.csr_array(X),
+        X,
         labels.astype(LABEL_DTYPE),
-        sparse.csr_array(missing) if missing is not None and missing.any() else None,
+        missing if missing is not None and missing.any() else None,
         label_names=_names(arrays.get("label_names"), labels.shape[1]),
         splits=_splits(arrays, X.shape[0]),
     )

@@ -12,6 +12,7 @@ import typing
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 import leml_solver
@@ -43,6 +44,13 @@ WRONG = (
     *([1, "a"], {"a": 1}, object(), object, len, Path("absent"), slice(3), range(2)),
     *(np.array([]), np.array(["a", "b"]), np.array(3.0), np.full((6, 3), np.nan), np.eye(2)),
     *(sparse.csr_array(np.eye(2)), np.random.default_rng(0), np.datetime64("2020-01-01")),
+    *(np.ma.array(np.ones((6, 3)), mask=np.eye(6, 3)), np.full((6, 3), np.complex128(1j), object)),
+    *(
+        pd.DataFrame({"a": [1, None]}, dtype="Int64"),
+        sparse.csr_array(np.eye(6, 3) > 0),
+        {1.0, 2.0},
+    ),
+    *(pd.DataFrame({"a": pd.Categorical(["u", "v"])}), np.array([2**63], dtype=np.uint64), 10**400),
 )
 
 
@@ -141,7 +149,8 @@ def case(rng: np.random.Generator, folder: Path) -> None:
     keys = list(inspect.signature(function).parameters)
     for key in rng.choice(keys, size=min(len(keys), int(rng.integers(1, 3))), replace=False):
         wrong = WRONG[rng.integers(len(WRONG))]
-        given[str(key)] = 2 if key in WORKLOADS and wrong is HUGE else wrong
+        endless = key in WORKLOADS and isinstance(wrong, int) and wrong >= HUGE
+        given[str(key)] = 2 if endless else wrong
     try:
         made = function(**given)
         if inspect.isgenerator(made):

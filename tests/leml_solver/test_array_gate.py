@@ -1,13 +1,25 @@
 """What arrays may look like: equal to the canonical form to the bit, or refused by name."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import linear_kernel
 
-from leml_solver import Labels, LEMLClassifier, LEMLRegressor, Problem, evaluate_scores, fit_factors
+from leml_solver import (
+    EntrySplit,
+    Labels,
+    LEMLClassifier,
+    LEMLRegressor,
+    Problem,
+    evaluate_estimator,
+    evaluate_scores,
+    fit_factors,
+)
 from leml_solver.baselines import BinaryRelevanceClassifier
+from leml_solver.readers import Dataset
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(-4, 5, (30, 6)).astype(float)  # exact in every type below
@@ -270,3 +282,186 @@ def test_features_that_are_no_numbers_are_named(wrong):
         Problem("squared", wrong, np.eye(4))
     with pytest.raises((TypeError, ValueError), match=r"`X` must|Expected 2D"):
         LEMLClassifier(1).fit(wrong, np.eye(4))
+
+
+def _objects(A, kind):
+    made = np.empty(A.shape, dtype=object)
+    for place, value in np.ndenumerate(A):
+        made[place] = kind(value)
+    return made
+
+
+class Foreign:
+    """An array of another package."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array if dtype is None else self.array.astype(dtype)
+
+
+HIDDEN_COMPLEX = {
+    "objects": lambda A: _objects(A, np.complex128),
+    "list of rows": lambda A: list(A.astype(complex)),
+    "buffer": lambda A: memoryview(np.ascontiguousarray(A.astype(complex))),
+    "foreign": lambda A: Foreign(A.astype(complex)),
+    "table": lambda A: pd.DataFrame(_objects(A, np.complex128)),
+}
+
+
+@pytest.mark.parametrize("kind", HIDDEN_COMPLEX)
+def test_complex_numbers_within_other_containers_are_refused(kind):
+    """numpy casts each of these to floats, and drops the imaginary part."""
+    strange_X, strange_Y = HIDDEN_COMPLEX[kind](X), HIDDEN_COMPLEX[kind](Y)
+    for call in (
+        lambda: fit_factors(strange_X, Y, rank=1, penalty=1.0),
+        lambda: fit_factors(X, strange_Y, rank=1, penalty=1.0),
+        lambda: LEMLClassifier(1).fit(strange_X, Y),
+        lambda: LEMLClassifier(1).fit(X, strange_Y),
+        lambda: evaluate_scores(strange_Y, Y),
+        lambda: LEMLRegressor(1).fit(X, Y).score(X, strange_Y),
+    ):
+        with pytest.raises(ValueError, match="Complex data not supported"):
+            call()
+
+
+@pytest.mark.parametrize("kind", [np.datetime64, np.timedelta64])
+def test_dates_among_objects_are_refused(kind):
+    strange = _objects(Y, lambda value: kind(int(value), "ns"))
+    for call in (
+        lambda: fit_factors(strange, Y, rank=1, penalty=1.0),
+        lambda: LEMLClassifier(1).fit(strange, Y),
+        lambda: LEMLClassifier(1).fit(X, strange),
+        lambda: Labels.full(strange),
+    ):
+        with pytest.raises(ValueError, match="must hold real numbers"):
+            call()
+    with pytest.raises(ValueError, match="`rows` must hold real numbers"):
+        Labels.observed(np.array([0], "m8[s]"), [0], [1.0], (2, 2))
+
+
+def test_the_mask_of_an_array_of_another_package_is_seen():
+    masked = np.ma.array(Y, mask=Y > 0)
+    for call in (
+        lambda: LEMLClassifier(1).fit(Foreign(masked), Y),
+        lambda: LEMLClassifier(1).fit(X, Foreign(masked)),
+        lambda: Labels.with_missing(Foreign(masked)),
+        lambda: evaluate_scores(Foreign(masked), Y),
+    ):
+        with pytest.raises(ValueError, match="must not have masked entries"):
+            call()
+    with pytest.raises(ValueError, match="`rows` must not have masked entries"):
+        Labels.observed(np.ma.array([0, 1], mask=[1, 0]), [0, 1], [1.0, 0.0], (2, 2))
+
+
+@pytest.mark.parametrize("dtype", [object, np.float16])
+def test_sparse_matrices_that_scipy_cannot_compute_with_are_refused(dtype):
+    strange = sparse.csr_matrix(Y)
+    strange.data = strange.data.astype(dtype)
+    for call in (
+        lambda: fit_factors(strange, Y, rank=1, penalty=1.0),
+        lambda: LEMLClassifier(1).fit(X, strange),
+    ):
+        with pytest.raises(ValueError, match=f"is of a type, {np.dtype(dtype)}, that scipy"):
+            call()
+
+
+WEIGHTS = {
+    "masked": (np.ma.array(np.ones(30), mask=Y[:, 0] > 0), "must not have masked entries"),
+    "negative": (-np.ones(30), "must not be negative"),
+    "zeros": (np.zeros(30), "must have a positive entry"),
+    "short": (np.ones(3), "must have one weight per row"),
+    "huge": (np.full(30, 1e200), "must have its largest absolute value"),
+    "periods": (np.ones(30).astype("m8[s]"), "must hold real numbers"),
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_weights_of_rows_pass_one_gate_in_fits_and_scores(kind):
+    strange, said = WEIGHTS[kind]
+    hidden = np.where(Y > 0, np.nan, 0.0)
+    hidden[:2] = [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
+    for estimator in (LEMLClassifier(1, penalty=1.0), LEMLRegressor(1, penalty=1.0)):
+        model = estimator.fit(X, Y)
+        for labels in (Y, hidden):
+            with pytest.raises(ValueError, match=f"`sample_weight` {said}"):
+                model.score(X, labels, sample_weight=strange)
+        with pytest.raises(ValueError, match=f"`sample_weight` {said}"):
+            estimator.fit(X, Y, sample_weight=strange)
+
+
+@pytest.mark.parametrize("y", [Y, Y[:, 0]])
+def test_weights_of_classes_are_named(y):
+    for strange, said in (
+        ({0: -1.0, 1: 1.0}, "`class_weight` must not be negative"),
+        ({0: 1.0, 1: np.nan}, "`class_weight` must be finite"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            LEMLClassifier(1, penalty=1.0, class_weight=strange).fit(X, y)
+    with pytest.raises(TypeError, match=r"weights of the values \[0, 1\], got {2: 5.0}"):
+        LEMLClassifier(1, penalty=1.0, class_weight={2: 5.0}).fit(X, Y)
+
+
+@pytest.mark.parametrize("shape", [(2.5, 2), (2, 2, 2), "ab", (float("nan"), 2), (2**31, 2)])
+def test_lists_of_entries_need_the_shape_of_a_matrix(shape):
+    """Numbers of rows are kept in 32 bits: 2^31 of them would wrap around."""
+    with pytest.raises((TypeError, ValueError), match="`shape` must be"):
+        Labels.observed([0, 1], [0, 1], [1.0, 0.0], shape)
+
+
+def test_scores_take_rows_in_every_form():
+    model = LEMLClassifier(1, penalty=1.0, random_state=0).fit(X, Y)
+    whole = evaluate_estimator(model, X, Y)
+    for rows in (X.tolist(), sparse.coo_matrix(X), pd.DataFrame(X)):
+        assert evaluate_estimator(model, rows, Y) == whole
+    assert model.score(X.tolist(), Y, sample_weight=[1] * 30) == model.score(X, Y)
+
+
+def test_entries_are_dealt_into_any_number_of_parts_and_rows_must_fit():
+    parts = EntrySplit(40_000)._folds(np.ones((200, 201), dtype=bool))
+    assert (parts.min(), parts.max()) == (0, 39_999)  # 16 bits wrapped around
+    for rows in (X[:5], np.vstack([X, X])):
+        with pytest.raises(ValueError, match="same number of rows"):
+            EntrySplit(2).stacked(rows, Y)
+    with pytest.raises(TypeError, match="`random_state` must be"):
+        next(EntrySplit(2, "seed").split(Y))
+
+
+def test_thresholds_of_metrics_are_numbers_and_masks_may_be_lists():
+    for strange in (float("nan"), "0.5", True):
+        with pytest.raises((TypeError, ValueError), match="`threshold` must be"):
+            evaluate_scores(Y, Y, threshold=strange)
+    seen = X[:, :4] > 0
+    assert evaluate_scores(Y, X[:, :4], mask=seen.tolist()) == evaluate_scores(
+        Y, X[:, :4], mask=seen
+    )
+    with pytest.raises(ValueError, match="`propensities` must be 4 probabilities"):
+        evaluate_scores(Y, Y, propensities=[1e-300, 1, 1, 1])
+
+
+@pytest.mark.parametrize("kind", ["negative", "too large", "pointers", "coo"])
+@pytest.mark.parametrize("part", ["X", "Y", "missing"])
+def test_data_sets_refuse_damaged_matrices(part, kind):
+    """Folders of blocks are made of them by compiled loops, which would write out of bounds."""
+    good = {"X": sparse.csr_array(X), "Y": sparse.csr_array(Y), "missing": None}
+    whole = sparse.csr_array(Y > 0) if part == "missing" else good[part]
+    with pytest.raises(ValueError, match=f"`{part}` is a damaged sparse matrix"):
+        Dataset(**(good | {part: damaged(whole, kind)}))
+
+
+def test_data_sets_hold_one_form_of_everything():
+    A, B = sparse.csr_array(X), sparse.csr_array(Y)
+    hidden = sparse.csr_array(([True, True, False], ([0, 0, 1], [1, 1, 2])), shape=Y.shape)
+    data = Dataset(A.tocsc(), B.toarray(), hidden)
+    assert (data.X != A).nnz == (data.Y != B).nnz == 0
+    assert data.hidden.nnz == 1  # repeated ones count once, stored False not at all
+    for changed, said in (
+        ({"X": A[:5]}, "same number of rows"),
+        ({"X": 1j * A}, "Complex data"),
+        ({"X": A * np.inf}, "`X` must be finite"),
+        ({"Y": 2 * B}, "`Y` must hold ones"),
+        ({"missing": hidden[:, :2]}, "`missing` must have the shape of `Y`"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            replace(data, **changed)

@@ -341,6 +341,11 @@ def test_the_path_is_drawn():
         ({"ranks": [0]}, "`ranks` must be at least 1"),
         ({"iterations": [0]}, "`iterations` must be at least 1"),
         ({"cv": 1}, "`cv` must be from 2"),
+        ({"cv": []}, "`cv` must give at least one split"),
+        ({"cv": [([0, 1, 2], [])]}, "`cv` must give parts that have rows"),
+        ({"cv": [([0, 1, 1], [2])]}, "`cv` must give parts .* none of them twice"),
+        ({"cv": [([0, 1, 2], [10**6])]}, r"`cv` must lie in \[0, "),
+        ({"cv": [([0, 1, 2], [-1])]}, r"`cv` must lie in \[0, "),
         ({"scoring": lambda *_: np.nan}, "`scoring` must give a number"),
     ],
 )
@@ -390,6 +395,20 @@ def test_splitters_see_the_classes_and_none_means_five_parts():
     LEMLClassifierCV(cv=StratifiedKFold(4), **settings).fit(X, y)
     assert np.array(held).tolist() == [[5, 5, 5]] * 4
     assert LEMLClassifierCV(cv=None, **settings).fit(X, y).n_splits_ == 5
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_splits_may_be_masks(share):
+    """Sorted like numbers they named other rows."""
+    X, Y = toy()
+    rng = np.random.default_rng(0)
+    Y = np.where(rng.random(Y.shape) < share, np.nan, Y)
+    held = rng.random(len(X)) < 0.4
+    found = [
+        LEMLClassifierCV([0.5, 5.0], ranks=[1], cv=cv, random_state=0).fit(X, Y).cv_results_
+        for cv in ([(np.flatnonzero(~held), np.flatnonzero(held))], [(~held, held)])
+    ]
+    assert np.array_equal(*(table["mean_test_score"] for table in found))
 
 
 def test_threshold_and_certificate_are_handed_on():

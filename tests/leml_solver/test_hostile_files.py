@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import tracemalloc
 import zipfile
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from leml_solver import LEMLRegressor, ModelFileError, load_model, save_model
-from leml_solver.readers import ReadError, ReadOptions, read
+from leml_solver.blocks import BlockFolder, _checksum, fit_blocks, write_blocks
+from leml_solver.readers import Dataset, ReadError, ReadOptions, read
 from safe_files import write_text
 
 MOST = 64e6  # bytes of memory while a small file is refused: imports and buffers
@@ -87,6 +89,74 @@ def test_pipes_and_devices(tmp_path, kind):
     with pytest.raises(OSError, match="Not a regular file"):
         write_text(path, "text")
     assert not path.is_file()
+
+
+def blocks(tmp_path):
+    """Write a folder of one block; return it and its index."""
+    rows = np.arange(8.0).reshape(4, 2)
+    write_blocks(tmp_path / "b", [Dataset(rows, np.eye(4, 3, dtype=int), np.eye(4, 3, 1, bool))])
+    return tmp_path / "b", json.loads((tmp_path / "b" / "blocks.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("X_index", lambda a: a + 2),
+        ("XT_index", lambda a: a.astype(np.int64) - 1),
+        ("Y_index", lambda a: a[:-1]),
+        ("YT_pointers", lambda a: a[:, ::-1].copy()),
+        ("X_pointers", lambda a: np.minimum(a, 3)),
+        ("X_pointers", lambda a: a.astype(float)),
+        ("Y_pointers", lambda a: a[:, :-1]),
+        ("X_data", lambda a: a * np.nan),
+        ("X_data", lambda a: a.astype(np.int64)),
+        ("missing_indices", lambda a: a + 7),
+        ("missing_indptr", lambda a: a - 1),
+    ],
+)
+def test_blocks_with_sound_checksums_that_lead_out_of_bounds(tmp_path, name, change):
+    """Compiled loops read where these say, whatever lies there."""
+    folder, index = blocks(tmp_path)
+    file = folder / "block-00000" / f"{name}.npy"
+    changed = change(np.load(file))
+    np.save(file, changed)
+    index["blocks"][0]["checksums"][name] = _checksum(changed)
+    (folder / "blocks.json").write_text(json.dumps(index))
+    with pytest.raises(ReadError, match="block 0 is damaged"):
+        fit_blocks(folder, rank=1, penalty=1.0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_features": -1},
+        {"n_labels": 2.5},
+        {"dtype": "object"},
+        {"blocks": [{}]},
+        {"blocks": [3]},
+        {"blocks": None},
+        {"more": 1},
+        {"missing": "yes"},
+    ],
+)
+def test_the_index_of_blocks_is_checked(tmp_path, change):
+    folder, index = blocks(tmp_path)
+    (folder / "blocks.json").write_text(json.dumps(index | change))
+    with pytest.raises(ReadError, match=r"blocks.json: damaged"):
+        BlockFolder.open(folder)
+    index["blocks"][0]["tiles"]["X"] = 0
+    (folder / "blocks.json").write_text(json.dumps(index))
+    with pytest.raises(ReadError, match=r"blocks.json: damaged"):
+        BlockFolder.open(folder)
+
+
+@pytest.mark.parametrize("name", ["blocks.json", "block-00000/X_data.npy"])
+def test_pipes_in_folders_of_blocks(tmp_path, name):
+    folder, _ = blocks(tmp_path)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(ReadError, match="Not a regular file"):
+        fit_blocks(folder, rank=1, penalty=1.0)
 
 
 def parts(**changes):
