@@ -8,6 +8,7 @@ Key = tuple[str, str, str, str, int]
 
 SPEED_ONLY = "same answer, other speed: "
 EXACT, FACTORED, LINALG = (f"leml_solver/{room}/" for room in ("_exact", "_factored", "_linalg"))
+BLOCKED = "leml_solver/_blocked/"
 
 
 EQUIVALENT: dict[Key, str] = {
@@ -256,4 +257,26 @@ EQUIVALENT: dict[Key, str] = {
         "if size == 1 or not worth or len(parts) != 1:",
         0,
     ): SPEED_ONLY + "several parts one after the other",
+    (
+        BLOCKED + "block.py",
+        "labels_with_missing",
+        "return Labels(labels.shape, labels.complete, None, EntryList(nothing, nothing, "
+        "np.zeros(0), None))",
+        "return labels",
+        0,
+    ): SPEED_ONLY + "full labels work beside others, with n x L numbers in memory",
+    (
+        BLOCKED + "passes.py",
+        "LocalPasses._each",
+        "for later in self.blocks[number + threads:number + threads + 1]:",
+        "for later in self.blocks[number + threads:number + threads + 0]:",
+        0,
+    ): SPEED_ONLY + "a file is asked for ahead of its use",
+    (
+        BLOCKED + "problem.py",
+        "CountedPasses.total",
+        "self.columns += columns * (sent[0].array.shape[1] if sent else 0)",
+        "self.columns += columns * (sent[0].array.shape[1] if sent else 1)",
+        0,
+    ): "a pass that sends nothing has no columns to count",
 }

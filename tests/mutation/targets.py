@@ -9,6 +9,10 @@ BLOCKED = tuple(
     f"{SOLVER}test_blocks.py::test_{name}"
     for name in (
         "the_tree_is_that_of_pairs_and_pairs_of_pairs",
+        "blocks_with_a_scratch_folder_keep_their_scores_there",
+        "products_with_x_are_counted",
+        "large_blocks_are_certified_by_products_alone",
+        "a_block_without_a_missing_label_stands_beside_others",
         "the_best_labels_come_block_by_block",
         "options_that_need_all_rows_are_refused",
         "entries_that_are_listed_and_weighted_fit_in_blocks",
@@ -118,11 +122,15 @@ TARGETS = {
     "leml_solver/_blocked/passes.py": Target(6, BLOCKED),
     "leml_solver/_blocked/problem.py": Target(4, BLOCKED),
     "leml_solver/_blocked/squared.py": Target(8, BLOCKED),
-    "leml_solver/_estimation/blocks.py": Target(8, (*_tests("metrics"), *ESTIMATED)),
-    "leml_solver/_estimation/defaults.py": Target(10, (*_DEFAULTS, *ESTIMATED)),
-    "leml_solver/_estimation/scored.py": Target(8, (*_tests("random_states"), *ESTIMATED)),
+    "leml_solver/_estimation/blocks.py": Target(8, (*_tests("estimation", "metrics"), *ESTIMATED)),
+    "leml_solver/_estimation/defaults.py": Target(
+        10, (*_tests("estimation"), *_DEFAULTS, *ESTIMATED)
+    ),
+    "leml_solver/_estimation/scored.py": Target(
+        8, (*_tests("estimation", "random_states", "array_gate"), *ESTIMATED)
+    ),
     "leml_solver/_estimation/targets.py": Target(
-        8, (*_tests("array_gate", "random_states"), *ESTIMATED)
+        8, (*_tests("estimation", "array_gate", "random_states"), *ESTIMATED)
     ),
     "leml_solver/_estimation/weights.py": Target(10, (*_tests("array_gate"), *ESTIMATED)),
 }
@@ -159,5 +167,7 @@ SPEED = frozenset(
         "MAX_STEPS", "LARGEST_SIDE", "LARGEST_ARRAY", "_FREE_WORK", "_GENERAL_WORK",  # splitting
         "_FEWEST_STEPS",
         "SHARED_LOOP", "SHARED_PRODUCT",  # threads: when a second one pays
+        "_PANEL_COLUMNS", "_THREADED",  # blocks: how many columns, and scores, go together
+        "_LARGEST_DENSE", "_LONGEST_LIST",  # weights: up to where a matrix is made dense, or listed
     }
 )  # fmt: skip

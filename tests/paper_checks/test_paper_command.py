@@ -132,7 +132,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_checks(capsys, tm
     (tmp_path / "file").write_text("")
     assert main(["run", "--only", "F1", "--report", str(tmp_path / "file")]) == 2
     captured = capsys.readouterr()
-    assert "is a file" in captured.err
+    assert "cannot be made (File exists)" in captured.err
     assert captured.out == ""
 
 

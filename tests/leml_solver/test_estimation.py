@@ -1,0 +1,81 @@
+"""What estimators share: labels in, defaults that follow the data, scores out block by block."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from leml_solver import Labels, LEMLClassifier
+from leml_solver._estimation import blocks
+from leml_solver._estimation.defaults import default_penalty, default_rank
+from leml_solver._estimation.targets import class_targets
+
+
+def test_blocks_of_rows_are_as_high_as_their_bytes_allow():
+    n_labels = 1000
+    ends = list(blocks.row_blocks((10_000, n_labels)))
+    height = blocks.BLOCK_BYTES // (8 * n_labels)
+    assert ends[0] == (0, height)
+    assert ends[1] == (height, 2 * height)
+    assert ends[-1][1] == 10_000
+
+
+def test_where_every_label_is_positive_all_scores_are_above_the_threshold():
+    scores = np.array([[0.3, 0.1], [0.7, 0.2]])
+    every = blocks.matching_threshold(blocks.as_scores(scores), Labels.full(np.ones((2, 2))))
+    assert every < 0.1
+    half = Labels.full(np.array([[1.0, 0.0], [1.0, 0.0]]))
+    assert blocks.matching_threshold(blocks.as_scores(scores), half) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [([2, 3, 4, 5], r"got \[2, 3, 4\]"), ([-1, 0, 1, 1], r"got \[-1, 0\]")],
+)
+def test_labels_that_are_none_are_shown(values, shown):
+    with pytest.raises(ValueError, match=shown):
+        blocks.TrueLabels.of(np.array([values]))
+
+
+def test_the_default_rank_is_the_smaller_side_of_z():
+    assert default_rank(50, Labels.full(np.eye(4, 9))) == 9
+    assert default_rank(3, Labels.full(np.eye(4, 9))) == 3
+
+
+def test_one_feature_has_a_default_penalty():
+    X, labels = np.arange(12.0)[:, None], Labels.full(np.eye(12, 3))
+    penalty, unit = default_penalty(lambda rows: X[rows], labels, "squared", intercept=True)
+    assert penalty > 0
+    assert not unit
+
+
+def test_an_unknown_loss_is_named_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"`loss` must be one of .*squared_hinge.*'cubic'"):
+        LEMLClassifier(loss="cubic").fit(np.eye(4), np.eye(4)[:, :2])
+
+
+def test_scores_far_below_zero_have_no_probability():
+    model = LEMLClassifier(rank=2, penalty=0.1, loss="logistic", random_state=0)
+    model.fit(np.repeat(np.eye(3), 4, axis=0), np.repeat(["a", "b", "c"], 4))
+    model.intercept_ = np.full(3, -1000.0)
+    assert np.array_equal(model.predict_proba(np.eye(3)), np.zeros((3, 3)))
+
+
+def test_the_labels_of_a_matrix_are_its_columns():
+    Y = sp.csr_array(np.eye(6, 3, dtype=np.int64))
+    model = LEMLClassifier(rank=1, penalty=0.1, random_state=0).fit(np.eye(6), Y)
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_a_label_is_missing_if_the_mask_or_the_matrix_says_so():
+    Y = np.array([[1.0, np.nan], [0.0, 1.0]])
+    mask = np.array([[True, True], [False, True]])
+    known = class_targets(Y, mask).labels.known_matrices()[1]
+    assert np.array_equal(known.toarray(), [[True, False], [False, True]])
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [([0, 1, 1], "multilabel"), ([5, 7, 7], "binary"), ([0.0, 1.0, np.nan], "multilabel")],
+)
+def test_one_column_of_zeros_and_ones_is_a_label(column, kind):
+    assert class_targets(np.array(column)[:, None]).kind == kind
