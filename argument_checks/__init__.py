@@ -94,7 +94,7 @@ def real_input(value: Any, name: str, refused: str = "cmMV") -> Any:
 
 def _array_of(value: Any) -> Any:
     """Return what numpy makes of a list or of an object of another package, masked if it is."""
-    with contextlib.suppress(ValueError):  # rows of different lengths: whoever reads them says so
+    with contextlib.suppress(TypeError, ValueError):  # whoever reads them says what is wrong
         return np.asanyarray(value)
     return None
 
