@@ -224,11 +224,6 @@ def one_weight_each(value: Any, name: str, size: int, item: str = "row") -> NDAr
     return array
 
 
-def same_rows(X: Any, Y: Any, features: str = "X", labels: str = "Y") -> None:
-    """Raise unless X and Y, features and labels of the same points, have equally many rows."""
-    same_count(X.shape[0], Y.shape[0], features, labels)
-
-
 def same_count(n_points: int, n_labelled: int, features: str = "X", labels: str = "Y") -> None:
     """Raise unless there are as many rows of labels as points."""
     if n_points != n_labelled:
