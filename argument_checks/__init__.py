@@ -92,7 +92,7 @@ def real_input(value: Any, name: str, refused: str = "cmMV") -> Any:
 
 def _array_of(value: Any) -> Any:
     """Return what numpy makes of a list or of an object of another package, masked if it is."""
-    with contextlib.suppress(ValueError):  # rows of different lengths: whoever reads them says so
+    with contextlib.suppress(TypeError, ValueError):  # whoever reads them says what is wrong
         return np.asanyarray(value)
     return None
 
@@ -223,11 +223,6 @@ def one_weight_each(value: Any, name: str, size: int, item: str = "row") -> NDAr
     if array.max() == 0:
         raise ValueError(f"`{name}` must have a positive entry, got zeros only: nothing counts.")
     return array
-
-
-def same_rows(X: Any, Y: Any, features: str = "X", labels: str = "Y") -> None:
-    """Raise unless X and Y, features and labels of the same points, have equally many rows."""
-    same_count(X.shape[0], Y.shape[0], features, labels)
 
 
 def same_count(n_points: int, n_labelled: int, features: str = "X", labels: str = "Y") -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, moderate_array, positive, real_input, same_rows
+from argument_checks import finite_array, moderate_array, positive, real_input, same_count
 from leml_solver._lazy import cached_property
 from leml_solver.labels import EntryList, Labels, as_labels
 from leml_solver.losses import Loss, as_loss
@@ -65,7 +65,7 @@ class Problem:
     def __post_init__(self) -> None:
         loss, labels = as_loss(self.loss), as_labels(self.labels)
         features = _checked_features(self.features)
-        same_rows(features, labels)
+        same_count(features.shape[0], labels.shape[0])
         if loss.binary:
             loss.encode(labels.known_values())  # raises the loss's own error
         per_point = self.labels_per_point

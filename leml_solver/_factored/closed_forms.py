@@ -12,7 +12,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from argument_checks import finite_array, positive_integer, same_rows
+from argument_checks import finite_array, positive_integer, same_count
 
 Array = NDArray[np.float64]
 
@@ -166,5 +166,5 @@ def _pair(X: Any, Y: Any) -> tuple[Array, Array]:
         finite_array(value.toarray() if sp.issparse(value) else value, name, 2)
         for value, name in ((X, "X"), (Y, "Y"))
     )
-    same_rows(X, Y)
+    same_count(X.shape[0], Y.shape[0])
     return X, Y

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from argument_checks import generator, same_rows
+from argument_checks import generator, same_count
 from leml_theory.bounds import BoundValue
 from leml_theory.diagnose.comparison import Comparison, Rows, compare, gap_bound
 from leml_theory.diagnose.features import FeatureFacts, feature_facts
@@ -166,7 +166,7 @@ def diagnose(
 def _rows(X: Any, Y: Any, features: str, labels: str) -> Rows:
     """Check features and labels and return them together."""
     points, known = Points.of(X, features), KnownLabels.of(Y, labels)
-    same_rows(points, known, features, labels)
+    same_count(points.shape[0], known.shape[0], features, labels)
     return Rows(points.X, known)
 
 
