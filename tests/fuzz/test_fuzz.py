@@ -3,7 +3,7 @@
 import pytest
 
 from leml_solver import persistence
-from leml_solver.readers import npz
+from leml_solver.readers import Dataset, npz
 from tests.fuzz import kernels
 from tests.fuzz.__main__ import FUZZERS
 from tests.fuzz.campaign import run
@@ -38,6 +38,7 @@ def test_a_check_that_is_left_out_is_found(monkeypatch, name, module, check):
     """A fuzzer that finds nothing must be able to find something."""
     monkeypatch.setattr(module, check, lambda *_: None)
     cases = 300 if name == "models" else 3000
-    if name == "readers":
+    if name == "readers":  # another byte order than the machine's: two gates see it
         monkeypatch.setattr(npz, "_native", lambda array: array)
+        monkeypatch.setattr(Dataset, "__post_init__", lambda self: None)
     assert run(name, FUZZERS[name], cases=cases, seconds=1e9).findings

@@ -619,7 +619,7 @@ def test_weighted_scores_of_labels_of_which_some_are_missing():
     full = toy()[1]
     theirs = accuracy_score(full, model.predict(X), sample_weight=weights)
     assert model.score(X, full, sample_weight=weights) == pytest.approx(theirs)
-    with pytest.raises(ValueError, match=r"`sample_weight` must have the same number of rows"):
+    with pytest.raises(ValueError, match=r"`sample_weight` must have one weight per row"):
         model.score(X, Y, sample_weight=weights[1:])
 
 

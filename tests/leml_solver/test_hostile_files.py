@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from leml_solver import LEMLRegressor, ModelFileError, load_model, save_model
-from leml_solver.blocks import BlockFolder, _checksum, fit_blocks, write_blocks
+from leml_solver.blocks import BlockFolder, _checksum, _text_checksum, fit_blocks, write_blocks
 from leml_solver.readers import Dataset, ReadError, ReadOptions, read
 from safe_files import write_text
 
@@ -98,6 +98,13 @@ def blocks(tmp_path):
     return tmp_path / "b", json.loads((tmp_path / "b" / "blocks.json").read_text())
 
 
+def write_index(folder, index):
+    """Write the index of a folder of blocks with the checksum of what it says."""
+    said = {key: value for key, value in index.items() if key != "checksum"}
+    text = json.dumps(said | {"checksum": _text_checksum(said)})
+    (folder / "blocks.json").write_text(text)
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -121,7 +128,7 @@ def test_blocks_with_sound_checksums_that_lead_out_of_bounds(tmp_path, name, cha
     changed = change(np.load(file))
     np.save(file, changed)
     index["blocks"][0]["checksums"][name] = _checksum(changed)
-    (folder / "blocks.json").write_text(json.dumps(index))
+    write_index(folder, index)
     with pytest.raises(ReadError, match="block 0 is damaged"):
         fit_blocks(folder, rank=1, penalty=1.0)
 
@@ -141,12 +148,13 @@ def test_blocks_with_sound_checksums_that_lead_out_of_bounds(tmp_path, name, cha
 )
 def test_the_index_of_blocks_is_checked(tmp_path, change):
     folder, index = blocks(tmp_path)
+    zero = [index["blocks"][0] | {"tiles": index["blocks"][0]["tiles"] | {"X": 0}}]
+    for strange in (change, {"blocks": zero}):
+        write_index(folder, index | strange)
+        with pytest.raises(ReadError, match=r"blocks.json: damaged \((?!its checksum)"):
+            BlockFolder.open(folder)
     (folder / "blocks.json").write_text(json.dumps(index | change))
-    with pytest.raises(ReadError, match=r"blocks.json: damaged"):
-        BlockFolder.open(folder)
-    index["blocks"][0]["tiles"]["X"] = 0
-    (folder / "blocks.json").write_text(json.dumps(index))
-    with pytest.raises(ReadError, match=r"blocks.json: damaged"):
+    with pytest.raises(ReadError, match=r"blocks.json: damaged \(its checksum"):
         BlockFolder.open(folder)
 
 
