@@ -111,6 +111,7 @@ TARGETS = {
         8,
         (
             f"{SOLVER}test_blocks.py::test_a_matrix_of_tiles_is_the_matrix",
+            f"{SOLVER}test_blocks.py::test_threads_and_storage_change_no_bit",
             f"{SOLVER}test_hostile_files.py::test_blocks_with_sound_checksums_that_lead_out_of_bounds",
             *_tests("sparse_kernels", "updates", "alternating"),
         ),
