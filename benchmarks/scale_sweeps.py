@@ -33,7 +33,7 @@ def seconds(cells, **where):
         return time.perf_counter() - start, store.status().seconds, store.load()
 
 
-def measured(count=N_CELLS, rounds=3):
+def measured(count=N_CELLS, rounds=5):
     """Return the row of the table: medians of both ways, their ratio, and the bar."""
     cells = short_cells(count)
     pool, dask = [], []

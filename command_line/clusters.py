@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import multiprocessing
 import signal
 import sys
 import threading
@@ -11,11 +12,13 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-_SETTINGS = {
+_SETTINGS: dict[str, Any] = {
     # A worker is started again; on a busy machine that takes longer than the usual 15 s.
     "distributed.deploy.lost-worker-timeout": "120s",
     "distributed.worker.profile.enabled": False,  # nobody looks at it
 }
+if "forkserver" in multiprocessing.get_all_start_methods():  # Dask is imported once for all workers
+    _SETTINGS["distributed.worker.multiprocessing-method"] = "forkserver"
 
 
 @contextlib.contextmanager
