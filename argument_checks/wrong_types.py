@@ -113,6 +113,7 @@ def _raise_named(
 
 def _words(annotation: Any) -> str:
     """Return an annotation as the source has it: text where annotations are not evaluated."""
+    annotation = getattr(annotation, "__value__", annotation)  # numpy 2.5: NDArray is an alias
     origin = typing.get_origin(annotation)
     if origin is np.ndarray:
         return "Array"
@@ -144,6 +145,7 @@ def _is_no_array(value: Any, parameter: inspect.Parameter, _: Callable[..., Any]
 
 def _fits(value: Any, hint: Any) -> bool:
     """Whether a value is of a type; yes where that cannot be decided."""
+    hint = getattr(hint, "__value__", hint)  # as in `_words`
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint is None or hint is type(None):
         return value is None
