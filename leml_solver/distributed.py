@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -30,9 +29,9 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from argument_checks import positive_integer
 from argument_checks.wrong_types import errors_name_arguments
-from command_line.clusters import local_cluster
+from command_line import clusters
+from command_line.clusters import ClusterError
 from leml_solver._blocked.block import Block, Sent, Sums
 from leml_solver._blocked.fit import BlockedFit
 from leml_solver._blocked.passes import Work, run_alone
@@ -51,11 +50,6 @@ __all__ = ["ClusterError", "connected", "fit_factors", "predict_topk"]
 _ATTEMPTS = 8  # at one pass in a row
 _WORKER_SECONDS = 120  # to wait for a worker
 _LOOK_SECONDS = 5  # after which those who wait for a result look whether anybody computes it
-_NO_DASK = "training on a cluster needs dask: pip install leml-theory[cluster]"
-
-
-class ClusterError(RuntimeError):
-    """The cluster is gone, unlike the client, or loses its workers again and again."""
 
 
 def fit_factors(
@@ -115,25 +109,8 @@ def _best_labels(block: Block, model: FactorResult, k: int) -> Sums:
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Client]:
     """Connect to a scheduler by its address or file, or start N one-thread processes: `local:N`."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ClusterError(_NO_DASK) from None
-    connect: Any = Client
-    if not (local := re.fullmatch(r"local:(\d+)", address)):
-        key = "scheduler_file" if address.endswith(".json") else "address"
-        try:
-            client = connect(**{key: address}, timeout=30)
-        except (OSError, ValueError) as error:
-            raise ClusterError(f"{address}: no scheduler answers there ({error}).") from None
-        with client:
-            yield client
-        return
     available_threads()  # read now: those who watch the workers set OMP_NUM_THREADS to 1 here
-    with (
-        local_cluster(positive_integer(int(local[1]), "local:N"), {}) as cluster,
-        connect(cluster, direct_to_workers=True) as client,  # not every array by the scheduler
-    ):
+    with clusters.connected(address, {}, direct=True) as client:
         yield client
 
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from command_line.clusters import local_cluster
+from command_line import clusters
+from command_line.clusters import ClusterError
 from leml_theory.runs.provenance import installed_version
 from leml_theory.runs.workers import WORKER_ENVIRONMENT, Killed
 
-_CONNECT_SECONDS = 30
 _POLL_SECONDS = 0.02  # each worker has another call waiting meanwhile
 _SETTINGS = {
     # Nobody looks at what these would note dozens of times a second, at a tenth of the run's time.
@@ -32,65 +32,11 @@ _SETTINGS = {
 _LOOK_SECONDS = 5  # after which those who wait for a call look whether there are workers
 
 
-class ClusterError(RuntimeError):
-    """The cluster cannot be used, or was lost; the message says what to do."""
-
-
-def _distributed() -> Any:
-    """Import dask.distributed, or say how to get it."""
-    try:
-        import distributed
-    except ImportError:
-        raise ValueError(
-            "A cluster needs Dask, which is not installed here: pip install 'leml-theory[cluster]'"
-        ) from None
-    return distributed
-
-
 @contextlib.contextmanager
 def connected(place: str) -> Iterator[Cluster]:
-    """Connect to the scheduler at an address, or in a scheduler file, or start `local:N` workers.
-
-    Raises
-    ------
-    ValueError
-        If `place` is none of these, or Dask is not installed.
-    ClusterError
-        If no scheduler answers.
-    """
-    local = _local_workers(place)
-    distributed = _distributed()
-    with contextlib.ExitStack() as stack:
-        started = local_cluster(local, _SETTINGS, env=WORKER_ENVIRONMENT)
-        cluster = stack.enter_context(started) if local else place
-        options = {"scheduler_file": place} if place.endswith(".json") else {"address": cluster}
-        try:
-            client = distributed.Client(
-                **options, timeout=_CONNECT_SECONDS, set_as_default=False, direct_to_workers=False
-            )
-        except (OSError, ValueError) as error:
-            raise ClusterError(
-                f"No Dask scheduler answers at `{place}` ({error}). Start one (`dask scheduler`) "
-                "and workers (`dask worker ADDRESS --nthreads 1`), or use --cluster local:N."
-            ) from None
-        stack.callback(_close, client)
-        yield Cluster(distributed, client, place)
-
-
-def _local_workers(place: str) -> int:
-    """Return N of `local:N`, 0 for an address."""
-    word, _, number = place.partition(":")
-    if word != "local":
-        return 0
-    if not number.isdecimal() or int(number) < 1:
-        raise ValueError(f"`cluster` must be an address or local:N with N >= 1, got {place!r}.")
-    return int(number)
-
-
-def _close(client: Any) -> None:
-    """Leave the cluster; it does not matter if it is gone already."""
-    with contextlib.suppress(Exception):
-        client.close(timeout=5)
+    """Connect to a cluster; see `command_line.clusters.connected` for places and errors."""
+    with clusters.connected(place, _SETTINGS, env=WORKER_ENVIRONMENT) as client:
+        yield Cluster(client, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +55,14 @@ class Cluster:
 
     waiting = 1
 
-    def __init__(self, distributed: Any, client: Any, place: str) -> None:
+    def __init__(self, client: Any, place: str) -> None:
+        import distributed
+
         self._client, self._place = client, place
-        self._killed = distributed.KilledWorker
+        self._killed: Any = distributed.KilledWorker
         self._futures: dict[str, int] = {}
-        self._ended = distributed.as_completed(
-            loop=client.loop, with_results=True, raise_errors=False
-        )
+        completed: Any = distributed.as_completed
+        self._ended = completed(loop=client.loop, with_results=True, raise_errors=False)
         self._told = False
 
     @property

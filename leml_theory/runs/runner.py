@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from argument_checks import positive_integer
+from command_line.clusters import ClusterError
 from leml_solver import limit_threads
 from leml_theory.runs.cells import Cell
-from leml_theory.runs.cluster import ClusterError, connected, memory_limit
+from leml_theory.runs.cluster import connected, memory_limit
 from leml_theory.runs.progress import progress_shown
 from leml_theory.runs.provenance import Code, Source, source_of
 from leml_theory.runs.store import (

@@ -17,7 +17,6 @@ from test_runner import HERE, PATHS, bits, created, lines_in, run, started, wait
 from toy_measure import N_CELLS, cells
 
 from leml_theory.runs import RunError, Store, execute
-from leml_theory.runs import cluster as cluster_module
 
 distributed = pytest.importorskip("distributed", reason="needs dask: the extra `cluster`")
 dask = pytest.importorskip("dask")
@@ -313,7 +312,7 @@ def test_a_number_of_local_workers_is_checked(tmp_path, place):
 
 
 def test_an_address_where_nobody_answers_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 1)
+    monkeypatch.setattr("command_line.clusters._CONNECT_SECONDS", 1)
     address = f"tcp://127.0.0.1:{free_port()}"
     with pytest.raises(RunError, match=r"No Dask scheduler answers at.*dask scheduler"):
         measure_on(address, tmp_path / "out", cells(2), toy_measure.measure)
