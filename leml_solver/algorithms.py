@@ -4,6 +4,7 @@ Paper: Algorithm 1, Algorithm 2, Algorithm 3, Section 3.1, Appendix A.
 """
 
 from argument_checks.wrong_types import errors_name_arguments
+from leml_solver._exact.steps import accelerated
 from leml_solver._factored.algorithm_1 import (
     FeatureProblem,
     GeneralLoss,
@@ -45,6 +46,7 @@ __all__ = [
     "LabelProblem",
     "Plan",
     "TronOptions",
+    "accelerated",
     "as_matrix",
     "balancing",
     "certify_factors",

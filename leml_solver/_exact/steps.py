@@ -1,5 +1,8 @@
 """The steps of the engine: accelerated gradient, splitting, and semismooth Newton."""
 
+from collections.abc import Callable, Iterator
+from itertools import islice
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,19 +14,31 @@ from leml_solver._linalg.conjugate_gradient import ConjugateGradient, Product, W
 Array = NDArray[np.float64]
 
 
-def accelerate(model: Model, ball: Ball, Z: Array, step: float, n_steps: int) -> Array:
-    """Return the point reached from Z after `n_steps` accelerated steps.
+def accelerated(descend: Callable[[Array], Array], Z: Array) -> Iterator[Array]:
+    """Yield the points that accelerated descent reaches from Z, one after the other, without end.
 
-    Momentum is dropped whenever it points uphill (O'Donoghue and Candes' gradient test).
+    `descend` returns where a step of (proximal or projected) gradient descent leads. Momentum is
+    dropped whenever it points uphill (O'Donoghue and Candes' gradient test).
     """
     ahead, momentum = Z, 1.0
-    for _ in range(n_steps):
-        new = ball.project(ahead - step * model.evaluate(ahead)[1])
+    while True:
+        new = descend(ahead)
         if np.vdot(ahead - new, new - Z) > 0:
             momentum = 1.0
         grown = 0.5 + np.sqrt(0.25 + momentum**2)
         ahead = new + (momentum - 1) / grown * (new - Z)
         Z, momentum = new, grown
+        yield Z
+
+
+def accelerate(model: Model, ball: Ball, Z: Array, step: float, n_steps: int) -> Array:
+    """Return the point reached from Z after `n_steps` accelerated steps over a ball."""
+
+    def descend(ahead: Array) -> Array:
+        return ball.project(ahead - step * model.evaluate(ahead)[1])
+
+    for new in islice(accelerated(descend, Z), n_steps):
+        Z = new
     return Z
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,21 +181,23 @@ class Solution:
 
 def solve(problem: Auxiliary, regulariser: Regulariser) -> Solution:
     """Minimise the auxiliary problem by accelerated proximal steps, until its gap is small."""
+    from leml_solver.algorithms import accelerated
+
     step = 1 / float(np.square(problem.scales).max() * max(np.square(problem.lengths).max(), 1e-12))
-    Z = V = regulariser.prox(problem.truth, step)
-    momentum, weights = 1.0, np.square(problem.lengths)
-    for count in range(1, _CHECK_EVERY * _MOST_CHECKS + 1):
-        new, step = _descend(problem, regulariser, V, step)
-        following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
-        turned = float(np.vdot(V - new, new - Z)) > 0
-        V = new if turned else new + (momentum - 1) / following * (new - Z)
-        Z, momentum = new, 1.0 if turned else following
-        if count % _CHECK_EVERY == 0:
-            value, gradient = problem.evaluate(Z)
-            gap = regulariser.gap(Z, gradient, value)
-            converged = gap <= _RELATIVE_GAP * problem.error(Z, weights) + 1e-12 * value
-            if converged:
-                break
+    weights = np.square(problem.lengths)
+
+    def descend(ahead: Array) -> Array:
+        nonlocal step
+        new, step = _descend(problem, regulariser, ahead, step)
+        return new
+
+    points = accelerated(descend, regulariser.prox(problem.truth, step))
+    for Z in islice(points, _CHECK_EVERY - 1, _CHECK_EVERY * _MOST_CHECKS, _CHECK_EVERY):
+        value, gradient = problem.evaluate(Z)
+        gap = regulariser.gap(Z, gradient, value)
+        converged = gap <= _RELATIVE_GAP * problem.error(Z, weights) + 1e-12 * value
+        if converged:
+            break
     return Solution(Z, value, gap, converged)
 
 

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
@@ -339,19 +340,18 @@ def _solved(problem: Problem, ball: Ball, tol: float, offset: float, method: str
 
 def _frank_wolfe_bracket(risk: SmoothRisk, ball: Ball, tol: float) -> Bracket:
     """Minimise by accelerated projected gradients; convexity gives value - gap as lower bound."""
+    from leml_solver.algorithms import accelerated
+
     # The Hessian is at most P |S| times the curvature of the loss.
     largest = float(risk.probabilities.max()) * float(np.linalg.norm(risk.S, 2))
     step = 1 / risk.curvature / largest
     target = tol * risk.value(np.zeros_like(risk.M))
-    Z = previous = ball.project(risk.M if risk.truth is None else risk.truth)
-    momentum, gap = 1.0, math.inf
-    for _ in range(20_000 if step > 0 else 1):
-        following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
-        ahead = Z + (momentum - 1) / following * (Z - previous)
-        previous, momentum = Z, following
-        Z = ball.project(ahead - step * risk.gradient(ahead))
-        if float(np.sum((ahead - Z) * (Z - previous))) > 0:
-            momentum = 1.0
+    start = ball.project(risk.M if risk.truth is None else risk.truth)
+
+    def descend(ahead: Array) -> Array:
+        return ball.project(ahead - step * risk.gradient(ahead))
+
+    for Z in islice(accelerated(descend, start), 20_000 if step > 0 else 1):
         gradient = risk.gradient(Z)
         slack = float(np.sum(gradient * Z)) + ball.radius * ball.dual_norm(gradient)
         gap = max(0.0, slack)  # of <gradient, Z - Z'> over Z' in the ball

@@ -21,7 +21,7 @@ EQUIVALENT: dict[Key, str] = {
     ): "exactly on the sphere the projection has no derivative; both faces hold a generalised one",
     (
         EXACT + "steps.py",
-        "accelerate",
+        "accelerated",
         "if np.vdot(ahead - new, new - Z) > 0:",
         "if np.vdot(ahead - new, new - Z) >= 0:",
         0,
