@@ -171,6 +171,19 @@ def test_a_block_without_a_missing_label_stands_beside_others(tmp_path):
         assert made.certificate.lower_bound == pytest.approx(known.lower_bound, rel=1e-9)
 
 
+def test_the_dual_point_stays_in_its_domain_in_every_block():
+    """A positive label in one block alone has the largest slope, and sets the scale for all."""
+    X, Y, _ = data()
+    rare = Y.toarray()
+    rare[: ENDS[-2]] = 0
+    arguments = {"rank": 2, "penalty": 1e3, "loss": "logistic"}
+    options = replace(QUICK, intercept=True, certify=True, max_iter=20)
+    made = fit_blocks(pairs(X, sp.csr_array(rare), None), options=options, **arguments)
+    problem = Problem("logistic", X, Labels.full(rare))
+    known = certify_factors(problem, made.W, made.H, made.intercept, penalty=1e3)
+    assert made.certificate.lower_bound == pytest.approx(known.lower_bound, rel=1e-9)
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_large_blocks_are_certified_by_products_alone(loss, monkeypatch):
     """Where the dense matrix of the dual would be too large its norm is found by Lanczos steps."""

@@ -12,6 +12,7 @@ BLOCKED = tuple(
         "blocks_with_a_scratch_folder_keep_their_scores_there",
         "products_with_x_are_counted",
         "large_blocks_are_certified_by_products_alone",
+        "the_dual_point_stays_in_its_domain_in_every_block",
         "a_block_without_a_missing_label_stands_beside_others",
         "the_best_labels_come_block_by_block",
         "options_that_need_all_rows_are_refused",
