@@ -364,8 +364,9 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     Notes
     -----
     With a whole number for `cv`, scikit-learn looks at y and refuses NaN in an array of numbers
-    before this class sees it: pass ``Y.astype(object)`` or ``cv=KFold(5)``. To hold out entries
-    instead of rows, see `EntrySplit.stacked`.
+    before this class sees it: pass a masked array whose missing entries are masked,
+    ``Y.astype(object)``, or ``cv=KFold(5)``. To hold out entries instead of rows, see
+    `EntrySplit.stacked`.
 
     Examples
     --------

@@ -136,8 +136,12 @@ def _class_vector(values: Array) -> Targets:
         raise ValueError("`y` must have an observed entry, got none: every class is missing.")
     from sklearn.utils.multiclass import check_classification_targets
 
-    check_classification_targets(known)
-    classes, codes = np.unique(known, return_inverse=True)
+    try:
+        check_classification_targets(known)
+        classes, codes = np.unique(known, return_inverse=True)
+    except TypeError:
+        kinds = " and ".join(sorted({type(value).__name__ for value in known}))
+        raise ValueError(f"`y` must hold classes of one kind, got {kinds}.") from None
     if classes.size < 2:
         raise ValueError(f"`y` must have at least two classes, got one class: {classes[0]!r}.")
     if classes.size == 2:

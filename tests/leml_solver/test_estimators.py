@@ -269,6 +269,7 @@ def test_labels_never_observed_are_named():
         (lambda Y: Y[:, :, None], "one or two axes"),
         (lambda Y: np.array([["a", "b"]] * len(Y)), "must hold numbers"),
         (lambda Y: ["one"] * len(Y), "at least two classes"),
+        (lambda Y: np.array(["one", 2] * (len(Y) // 2), object), "one kind, got int and str"),
         (lambda Y: None, "requires y"),
     ],
 )
@@ -349,9 +350,11 @@ def test_grid_search_with_missing_labels():
 def test_a_whole_number_for_cv_and_missing_labels_go_together():
     X, Y = toy(missing=0.3)
     rows = cross_val_score(classifier(), X, Y, cv=KFold(3))
-    assert np.array_equal(cross_val_score(classifier(), X, Y.astype(object), cv=3), rows)
-    search = GridSearchCV(classifier(), {"rank": [1, 2]}, cv=3).fit(X, Y.astype(object))
-    assert search.best_estimator_.rank_ in (1, 2)
+    masked = np.ma.array(np.nan_to_num(Y), mask=np.isnan(Y))
+    for labels in (Y.astype(object), masked):
+        assert np.array_equal(cross_val_score(classifier(), X, labels, cv=3), rows)
+        search = GridSearchCV(classifier(), {"rank": [1, 2]}, cv=3).fit(X, labels)
+        assert search.best_estimator_.rank_ in (1, 2)
 
 
 @pytest.mark.parametrize("method", ["decision_function", "predict_proba"])
