@@ -109,9 +109,8 @@ def labels_with_missing(labels: Labels) -> Labels:
     if not labels.is_full:
         return labels
     nothing = np.zeros(0, dtype=np.int32)
-    return Labels(
-        labels.shape, labels.complete, None, EntryList(nothing, nothing, np.zeros(0), None)
-    )
+    none = EntryList(nothing, nothing, nothing.astype(np.float64), None)
+    return Labels(labels.shape, labels.complete, None, none)
 
 
 def facts(block: Block) -> Sums:

@@ -604,7 +604,7 @@ class Fit:
         W = W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W
         # Factors of size 1 suit features of about size 1, and far from it hardly move at first.
         length = np.sqrt(self.iterate.feature_squares.sum() / self.problem.labels.shape[0])
-        far = not 1 / _USUAL_LENGTH <= (length or 1.0) <= _USUAL_LENGTH
+        far = 0 < length < 1 / _USUAL_LENGTH or length > _USUAL_LENGTH
         scale = W.dtype.type(length**-0.5 if far else 1.0)
         return W * scale, H * scale
 

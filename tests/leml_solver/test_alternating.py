@@ -9,7 +9,13 @@ import pytest
 import scipy.sparse as sp
 
 from leml_solver._factored.certificate import trace_norm
-from leml_solver._factored.fit import AlternatingOptions, FitStatus, TracePoint, fit_factors
+from leml_solver._factored.fit import (
+    AlternatingOptions,
+    FitStatus,
+    TracePoint,
+    _converged,
+    fit_factors,
+)
 from leml_solver._factored.plan import FAST, PLAIN
 from leml_solver._linalg.factors import balancing
 from leml_solver.labels import Labels
@@ -231,6 +237,13 @@ def test_a_fit_whose_minimum_is_zero_ends():
     result = fit_factors(X, np.zeros_like(Y), rank=2, penalty=1.0, loss="logistic", options=options)
     assert result.status is FitStatus.CONVERGED
     assert result.objective < 1e-9 * result.trace[0].objective
+
+
+@pytest.mark.parametrize(("start", "ended"), [(1e6, True), (1.0, False)])
+def test_what_is_negligible_beside_the_start_keeps_no_fit_going(start, ended):
+    """An objective that halves counts as a fall to a share 1e-9 of the one at the start."""
+    trace = [TracePoint(i, value, 0.0, 0.0) for i, value in enumerate((start, 2e-4, 1e-4))]
+    assert _converged(trace, 0.2) is ended
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])

@@ -454,6 +454,21 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_bits(kind, tmp_path):
     assert first["trace"].size == 6
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_blocks_with_missing_labels_go_on_from_a_checkpoint(loss, tmp_path):
+    blocks = pairs(*data(hidden=0.3))
+
+    def fit(name, max_iter):
+        options = replace(QUICK, max_iter=max_iter, checkpoint=tmp_path / name)
+        return fit_blocks(blocks, rank=3, penalty=0.5, loss=loss, options=options)
+
+    fit("stopped", 2)
+    straight, resumed = fit("straight", 4), fit("stopped", 4)
+    for name in ("W", "H"):
+        assert np.array_equal(getattr(straight, name), getattr(resumed, name))
+    assert np.array_equal(objectives(straight), objectives(resumed))
+
+
 def test_a_checkpoint_knows_the_entries_that_are_listed(tmp_path):
     X = data()[0]
     rows, columns = np.arange(N), np.arange(N) % L
@@ -535,11 +550,11 @@ def test_rows_ten_times_larger_than_the_memory_left_train(tmp_path):
             yield Dataset(X, sp.csr_array((rng.random((2000, 8)) < 0.2).astype(np.int32)))
 
     write_blocks(tmp_path / "small", rows(3), nonzeros=400_000)
-    large = write_blocks(tmp_path / "large", rows(32), nonzeros=400_000)
+    large = write_blocks(tmp_path / "large", rows(48), nonzeros=400_000)
     stored = sum(f.stat().st_size for f in (tmp_path / "large").rglob("*.npy"))
-    more = 14 << 20
+    more = 20 << 20
     assert stored > 10 * more
-    assert len(large.blocks) == 32
+    assert len(large.blocks) == 48
     code = LIMITED.format(
         small=str(tmp_path / "small"), large=str(tmp_path / "large"), more=more, stored=stored
     )

@@ -17,8 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
+from leml_solver._estimation.weights import EntryWeights
 from leml_solver._factored.fit import AlternatingOptions, fit_factors
 from leml_solver.estimators import LEMLClassifier, LEMLRegressor
+from leml_solver.labels import Labels
 from leml_solver.model_selection import EntrySplit, MultiLabelScorer, evaluate_estimator
 
 LOSSES = ("squared", "logistic", "squared_hinge")
@@ -518,6 +520,7 @@ def test_the_certificate_of_weighted_rows_counts_the_weights():
 def test_balanced_classes_find_rare_positives(as_type):
     X, Y = toy(n=200)
     Y[:, 0] = X[:, 0] + np.random.default_rng(0).normal(size=200) > 2.2
+    Y[:, 1] = 0.0  # of one class only: nothing to balance, and no reason to stop
     plain, balanced = (
         LEMLClassifier(penalty=1.0, class_weight=w, random_state=0).fit(X, as_type(Y)).predict(X)
         for w in (None, "balanced")
@@ -526,6 +529,15 @@ def test_balanced_classes_find_rare_positives(as_type):
     by_hand = Y[:, 0].size / (2 * np.array([(Y[:, 0] == 0).sum(), (Y[:, 0] == 1).sum()]))
     one = LEMLClassifier(penalty=1.0, random_state=0, class_weight=dict(enumerate(by_hand)))
     assert (one.fit(X, Y[:, [0]]).predict(X) == balanced[:, [0]]).all()
+
+
+@pytest.mark.parametrize("as_type", [np.asarray, sparse.csr_matrix])
+def test_unbiased_labels_stay_dense_or_sparse(as_type):
+    Y, p = np.eye(60, 5), np.array([1.0, 0.8, 0.5, 0.5, 0.1])
+    given = Labels.full(as_type(Y))
+    labels = EntryWeights(None, p, "unbiased").applied(given, np.arange(2), "squared")
+    assert sparse.issparse(labels.complete) == sparse.issparse(given.complete)
+    np.testing.assert_allclose(labels.complete @ np.diag(p), Y, rtol=1e-15)
 
 
 def test_propensities_make_recorded_positives_count_more():

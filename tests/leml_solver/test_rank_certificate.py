@@ -68,6 +68,15 @@ def test_five_hundred_bounds_are_valid_and_nearly_all_are_tight():
     assert np.mean(gaps <= 1e-4) >= 0.95
 
 
+@pytest.mark.parametrize("block", [4, 50])  # entries: less than a row of X and Y, four rows
+def test_blocks_of_rows_are_all_rows(block, monkeypatch):
+    monkeypatch.setattr("leml_solver._factored.rank_bound._BLOCK", block)
+    X, Y = _data()
+    parts = list(_full(X, Y).blocks())
+    assert len(parts) == {4: 40, 50: 10}[block]
+    assert np.array_equal(np.vstack([np.hstack(part) for part in parts]), np.hstack([X, Y]))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_every_candidate_bounds_every_point_of_the_rank(seed):
     """Weak duality for candidates and points at random, not only for those of the ascent."""

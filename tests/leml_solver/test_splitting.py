@@ -117,6 +117,12 @@ def test_steps_are_refused_where_the_factor_of_the_gram_matrix_costs_more_than_t
     assert affordable_steps(Problem("squared", X, np.ones((50, 2))), 2, 1.0) == 0
 
 
+def test_steps_are_taken_where_the_gram_matrix_of_a_sparse_x_is_cheap():
+    """Ten entries per row: 100 multiplications each, of 1e5 in all."""
+    X = sp.random(1000, 100, 0.1, format="csr", random_state=0)
+    assert affordable_steps(Problem("squared", X, np.ones((1000, 2))), 2, 1.0) > 0
+
+
 def test_as_many_steps_are_taken_as_asked_for(monkeypatch):
     X, Y = _data(0.0)
     fit = fit_factors(X, Y, rank=5, penalty=1.5, options=AlternatingOptions(max_iter=1))

@@ -353,8 +353,8 @@ def test_the_start_from_the_gradient_has_factors_of_the_same_size():
     """|W|^2 = |H|^2 = k: with a huge penalty they are all of the objective."""
     X, Y, *_ = _data(False, True)
     options = AlternatingOptions(max_iter=1, certify=False)
-    for rank in (1, 3, L):
-        fit = fit_factors(X, Y, rank=rank, penalty=1e9, options=options)
+    for rank, scale in ((1, 1.0), (3, 1.0), (L, 1.0), (3, 1e-6)):
+        fit = fit_factors(X, scale * Y, rank=rank, penalty=1e9, options=options)
         assert fit.trace[0].objective == pytest.approx(1e9 * rank, rel=1e-5)
 
 

@@ -57,6 +57,13 @@ EQUIVALENT: dict[Key, str] = {
         0,
     ): "one iteration more than 200,000; our certificate judges the answer",
     (
+        FACTORED + "fit.py",
+        "Fit._alternate",
+        "length = f\"about {float(f'{seconds:.1g}'):g}\" if seconds >= 0.01 else 'less than 0.01'",
+        "length = f\"about {float(f'{seconds:.1g}'):g}\" if seconds > 0.01 else 'less than 0.01'",
+        0,
+    ): "only an estimate of exactly 0.01 s is told otherwise",
+    (
         FACTORED + "certificate.py",
         "trace_norm",
         "R, S = (scipy.linalg.qr(F, mode='r', check_finite=False)[0][:F.shape[1]] for F in (W, H))",

@@ -20,6 +20,7 @@ BLOCKED = tuple(
         "blocks_give_the_fit_of_all_rows",
         "threads_and_storage_change_no_bit",
         "a_checkpoint_belongs_to_one_fit",
+        "blocks_with_missing_labels_go_on_from_a_checkpoint",
     )
 )
 # Tests of estimators without scikit-learn's own checks, which take minutes.
@@ -41,6 +42,7 @@ ESTIMATED = tuple(
         "the_certificate_of_weighted_rows_counts_the_weights",
         "balanced_classes_find_rare_positives",
         "propensities_make_recorded_positives_count_more",
+        "unbiased_labels_stay_dense_or_sparse",
         "a_threshold_that_predicts_as_many_labels_as_there_are",
     )
 )
