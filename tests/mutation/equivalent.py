@@ -267,8 +267,7 @@ EQUIVALENT: dict[Key, str] = {
     (
         BLOCKED + "block.py",
         "labels_with_missing",
-        "return Labels(labels.shape, labels.complete, None, EntryList(nothing, nothing, "
-        "np.zeros(0), None))",
+        "return Labels(labels.shape, labels.complete, None, none)",
         "return labels",
         0,
     ): SPEED_ONLY + "full labels work beside others, with n x L numbers in memory",
