@@ -111,7 +111,7 @@ def _check_indices(matrix: Any, name: str) -> None:
     if matrix.ndim != 2:
         raise ValueError(f"`{name}` must have two axes, got shape {matrix.shape}.")
     if matrix.dtype.kind == "O" or matrix.dtype == np.float16:
-        raise ValueError(f"`{name}` is of a type, {matrix.dtype}, that scipy has no loops for.")
+        raise ValueError(f"`{name}` has type {matrix.dtype}, which scipy has no loops for.")
     try:
         if matrix.format == "coo" and matrix.nnz:
             for axis, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
@@ -122,7 +122,9 @@ def _check_indices(matrix: Any, name: str) -> None:
             matrix.check_format(full_check=True)
         real_input(matrix.data, "data")
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`{name}` is a damaged sparse matrix ({error}); make it anew.") from error
+        raise ValueError(
+            f"`{name}` is a damaged sparse matrix ({error}); build it again."
+        ) from error
 
 
 def canonical(matrix: Any) -> Any:

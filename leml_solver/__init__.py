@@ -1,4 +1,4 @@
-"""Solvers: arrays in, a certified Z out; LEML itself, and its scikit-learn face.
+"""Solvers: arrays in, a certified Z out; LEML itself, and its scikit-learn interface.
 
 The names of the second group load numba or scikit-learn, so they are imported when first asked for.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from command_line import add_seed, page_parser, run_command, whole_number, whole_numbers
+from command_line import add_seed, counted, page_parser, run_command, whole_number, whole_numbers
 from leml_solver.readers import Dataset, ReadError, read, read_blocks
 from leml_solver.readers.arguments import (
     add_reading_arguments,
@@ -41,7 +41,7 @@ commands:
   predict   write the best labels of each row, streaming through the file
   convert   write a file as a folder of blocks, which trains in less memory than the rows take
 
-The options of a command: python -m leml_solver train --help
+To see the options of a command: python -m leml_solver train --help
 """
 _EPILOGUE = """\
 files (plain or gzipped; the format is detected unless --format gives it):
@@ -119,7 +119,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add, count = parser.add_argument, whole_number()
     add("data", help="file to learn from")
     add("--model", required=True, metavar="FILE", help="where to write the model")
-    add("--rank", type=count, metavar="K", help="columns (default: up to 200)")
+    add("--rank", type=count, metavar="K", help="columns of the factors (default: at most 200)")
     add("--penalty", type=float, metavar="MU", help=_PENALTY)
     text = "choose the penalty by cross-validation of top-1 accuracy"
     add("--cv", action="store_true", help=text)
@@ -129,10 +129,11 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--no-intercept", action="store_true", help="fit no intercept")
     add("--no-certificate", action="store_true", help="do not certify the result")
     add("--quiet", action="store_true", help="show no progress bar")
-    add("--checkpoint", metavar="FILE", help="keep where the fit stands; go on there after a kill")
-    text = "scheduler of a Dask cluster, or local:N for N worker processes; FOLDER must be visible"
+    text = "save the state of the fit; a killed fit continues from it"
+    add("--checkpoint", metavar="FILE", help=text)
+    text = "scheduler of a Dask cluster whose workers see the data, or local:N for N processes"
     add("--cluster", metavar="ADDRESS", help=text)
-    add("--label-names", metavar="FILE", help="text file with one name per line and label")
+    add("--label-names", metavar="FILE", help="text file with one label name per line")
     _add_split(parser)
     add_reading_arguments(parser)
 
@@ -141,7 +142,7 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", help="model written by train")
     add("data", help="file with rows and their true labels")
-    add("--top", type=whole_numbers(), metavar="K,...", help="depths (default 1,3,5)")
+    add("--top", type=whole_numbers(), metavar="K,...", help="K of metrics at K (default 1,3,5)")
     _add_split(parser)
     add_reading_arguments(parser)
 
@@ -152,10 +153,12 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     add("data", help="file with rows; labels in it are not used")
     text = "text file, label:score best first (default: -)"
     add("--out", default="-", metavar="FILE", help=text)
-    add("--top", type=whole_number(), metavar="K", help="labels (default 5)")
+    add("--top", type=whole_number(), metavar="K", help="number of labels (default 5)")
     add("--positive", action="store_true", help="of these, only labels with a score above 0")
-    add("--names", action="store_true", help="names of labels, not numbers, separated by tabs")
-    add("--probabilities", action="store_true", help="not scores (model with --loss logistic)")
+    text = "write names of labels, not numbers, separated by tabs"
+    add("--names", action="store_true", help=text)
+    text = "write probabilities, not scores (needs --loss logistic)"
+    add("--probabilities", action="store_true", help=text)
     add_reading_arguments(parser)
 
 
@@ -217,7 +220,8 @@ def convert(options: Options) -> None:
     blocks = stream(options.data, reading, rows_named=options.rows)
     kind, size = options.dtype, options.block_nonzeros
     folder = write_blocks(options.folder, _told(blocks), dtype=kind, nonzeros=size)
-    print(f"{folder.shape[0]} rows in {len(folder.blocks)} blocks are in {options.folder}.")
+    rows, parts = counted(folder.shape[0], "row"), counted(len(folder.blocks), "block")
+    print(f"Wrote {rows} in {parts} to {options.folder}.")
 
 
 def _told(blocks: Iterable[Dataset]) -> Iterator[Dataset]:
@@ -411,7 +415,7 @@ def _say(data: Dataset) -> None:
     for message in data.messages:
         print(f"leml_solver: {message}", file=sys.stderr)
     if data.skipped:
-        print(f"leml_solver: {data.skipped} bad lines were skipped", file=sys.stderr)
+        print(f"leml_solver: skipped {counted(data.skipped, 'bad line')}", file=sys.stderr)
 
 
 def _data_lines(path: str, data: Dataset, rows: str) -> list[tuple[str, str]]:

@@ -135,7 +135,7 @@ class BlockFolder:
 
     @property
     def checksum(self) -> int:
-        """A number that other data do not have."""
+        """A number that identifies the data."""
         return _text_checksum(self.blocks)
 
     def matrices(self, number: int, *, check: bool = True) -> tuple[TiledMatrix, TiledMatrix, Any]:
@@ -424,7 +424,7 @@ class FolderSource:
         return [block["nonzeros"] for block in self.folder.blocks]
 
     def checksum(self) -> int:
-        """Return a number that other data do not have."""
+        """Return a number that identifies the data."""
         return self.folder.checksum
 
 
@@ -460,7 +460,7 @@ class MemorySource:
         return [int(problem.features.size) for problem in self.problems]  # stored ones if sparse
 
     def checksum(self) -> int:
-        """Return a number that other data do not have."""
+        """Return a number that identifies the data."""
         total = 0
         for problem in self.problems:
             total = data_checksum(problem, total)
@@ -481,7 +481,9 @@ def as_source(
     problems = [Problem(loss, X, Y).astype(dtype) for X, Y in blocks]
     shapes = {problem.shape for problem in problems}
     if len(shapes) != 1:
-        raise ValueError(f"`blocks` must have equally many features and labels, got {shapes}.")
+        raise ValueError(
+            f"`blocks` must all have the same numbers of features and labels, got {shapes}."
+        )
     full = all(problem.labels.is_full for problem in problems)
     return MemorySource(problems, loss, full, str(problems[0].features.dtype))
 

@@ -400,7 +400,7 @@ def _row_numbers(rows: Any, n: int) -> Array:
         given = np.flatnonzero(given)
     found = np.unique(indices(given, "cv", given.size, n)) if given.size else given
     if not found.size or found.size < given.size:
-        raise ValueError("`cv` must give parts that have rows, none of them twice.")
+        raise ValueError("`cv` must give parts with at least one row, and no row twice.")
     return found
 
 

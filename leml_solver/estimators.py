@@ -115,7 +115,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         if self.status_ is FitStatus.MAX_ITER and self.max_iter >= _MAX_ITER and self.tol > 0:
             warnings.warn(
                 f"The objective was still falling after {self.max_iter} iterations: raise "
-                "`max_iter`, or set tol=0 to say that so many are meant.",
+                "`max_iter`, or set tol=0 if exactly that many are wanted.",
                 ConvergenceWarning,
                 stacklevel=3,  # the caller of `fit`
             )
@@ -306,7 +306,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         functions, |K^(1/2) Z|_tr; W_ then has one row per training row. Memory is O(n^2).
     certify : bool or "rank", optional
         Whether to certify the result; "rank" also bounds the distance to the best Z of the same
-        rank and, for the squared loss with every label known, goes on to that point: see
+        rank and, for the squared loss with every label known, continues to that point: see
         `RankSearch`. None leaves it to `options`.
     options : AlternatingOptions, optional
         Everything else about the solver; the parameters above replace its max_iter, tol, intercept
@@ -314,7 +314,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     class_weight : dict, "balanced" or None
         For a vector, weights of its classes as everywhere in scikit-learn. For a label matrix,
         weights of its two values; "balanced" lets the positives and the negatives of each label
-        count the same. Other than with `sample_weight`, a label matrix then costs n L k.
+        count the same. Unlike with `sample_weight`, a label matrix then costs n L k.
     propensities : (L,) array, "jain" or None
         Probability that a positive of each label is recorded, where others look like negatives;
         "jain" takes `label_propensities` of the training labels.
@@ -322,7 +322,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         "reweighted": a recorded positive of propensity p counts 1/p times. "unbiased": for the
         squared loss, the estimate (z - 1/p)^2 / 2 of the loss with all positives recorded.
     threshold : float, "cardinality" or None
-        Score above which a label is predicted. None is that of the loss, see `threshold_`;
+        Score above which a label is predicted. None takes that of the loss, see `threshold_`;
         "cardinality" predicts as many labels of the training rows as they have.
     warm_start : bool
         Start from the factors of the last `fit`, if its data had the same columns and its rank was
@@ -416,7 +416,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         missing : (n, L) boolean array or sparse matrix, optional
             Which entries of y are missing, instead of `mask`: for a sparse y with few of them.
         sample_weight : (n,) array, optional
-            How much each row counts; a whole number means as if the row were there so often.
+            How much each row counts; a whole number m counts the row as if it occurred m times.
         """
         checked = self._checked(X, reset=True)
         targets = class_targets(y, mask, missing)

@@ -1,7 +1,7 @@
 """Losses, entry by entry: values, derivatives, conjugates and the constants the bounds need.
 
 A loss of your own derives from `Loss`; solvers, certificates, cvxpy, population risks and bounds
-ask the loss and never test its class.
+ask the loss. Only the squared loss itself has shortcuts of its own.
 
 Paper: Table 1.
 """

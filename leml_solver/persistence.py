@@ -140,7 +140,7 @@ def _transformer(name: str, transformer: Any) -> tuple[dict[str, Any], Arrays]:
     known = _TRANSFORMERS.get(kind)
     if known is None or known[0] is not type(transformer):
         raise ValueError(
-            f"a pipeline that is saved may have {', '.join(_TRANSFORMERS)}, got {kind}; transform "
+            f"a pipeline can be saved with {', '.join(_TRANSFORMERS)} alone, got {kind}; transform "
             "the features yourself and save the estimator alone."
         )
     check_is_fitted(transformer)

@@ -19,7 +19,7 @@ from paper_checks.checking.running import Result, paper, run, select
 from paper_checks.page import check_page, write_page
 
 _DESCRIPTION = """\
-Check every statement of the paper: what it says, what became of it when it was tried, and the
+Check every statement of the paper: what it says, how it fared when it was tried, and the
 numbers.  The verdict follows from the facts of the check; it comes out 'as recorded' when that
 is the verdict on record.
 
@@ -27,7 +27,7 @@ commands:
   run     run the checks, one line each (the default)
   list    list the statements with their verdicts
   show    run one check and print everything about it: show A12
-  errata  write everything that is not plainly right, what matters most first: a page of summary,
+  errata  write everything that is not plainly right, most important first: a page of summary,
           then each entry with its place, an example and the correct form; Markdown or PDF
   reproduce  train on data and set the tables of Section 5 beside the paper's: reproduce --help
 """
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", metavar="PATTERN", help="ids, places or verdicts, such as 'T4.*,Lemma 2'"
     )
-    parser.add_argument("--json", action="store_true", help="only a JSON object on stdout")
+    parser.add_argument("--json", action="store_true", help="print only a JSON object")
     add_seed(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="write the errata there: FILE.md, or FILE.pdf by Chromium"

@@ -53,7 +53,7 @@ class BlockedFit(Fit):
         return self.source.checksum()
 
     def _certified(self, ended: FactorResult) -> FactorResult:
-        """Certify the factors; blocks have no splitting steps that would look into a gap."""
+        """Certify the factors; blocks have no splitting steps that would close a gap."""
         problem: Any = self.problem
         made = certify_blocks(problem, ended.W, ended.H, ended.intercept, self.penalty)
         return replace(ended, certificate=made)

@@ -1,4 +1,4 @@
-r"""The penalty, the rank and the scale of rows that follow the data, for users who give none.
+r"""The penalty, the rank and the scale of rows that are set from the data, for users who give none.
 
 The penalty pulls the best ridge regression towards zero as strongly as ridge regression itself
 does. With the ridge weight :math:`\alpha` of least leave-one-out error and its coefficients Z,
@@ -48,7 +48,7 @@ def default_penalty(
     kernel: bool = False,
     unit_rows: tuple[bool, ...] = (False,),
 ) -> tuple[float, bool]:
-    """Return the penalty that equals the pull of ridge regression at its best, and unit or not.
+    """Return the penalty that pulls as strongly as the best ridge, and whether rows get norm 1.
 
     A missing label counts as the mean of its label. A loss whose slope at zero differs by c
     between the labels 0 and 1 has c times the noise of the squared loss in its gradient, and gets

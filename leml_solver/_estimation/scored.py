@@ -97,9 +97,9 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
         same_count(X.shape[0], targets.n_rows, labels="y")
         self.unobserved_labels_ = unobserved = targets.labels.unobserved_labels
         if count := unobserved.size:
-            shown = ", ".join(map(str, unobserved[:5]))
+            shown = ", ".join(map(str, unobserved[:5])) + ", ..." * (count > 5)
             warnings.warn(
-                f"{count} labels have no observed entry (columns {shown}{', ...' * (count > 5)}); "
+                f"Labels without an observed entry: {count} (columns {shown}); "
                 "their scores mean nothing. They are listed in `unobserved_labels_`.",
                 UserWarning,
                 stacklevel=4,  # the caller of `fit`, which calls a method that calls this

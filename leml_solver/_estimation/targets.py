@@ -177,7 +177,7 @@ def _labels(Y: Any, mask: Any, missing: Any) -> Labels:
     """Return values and mask, of observed or of missing entries, as the solver's labels."""
     if missing is not None:
         if mask is not None:
-            raise ValueError("`mask` and `missing` say the same twice; pass one of them.")
+            raise ValueError("`mask` and `missing` give the same information; pass one of them.")
         return Labels.with_missing(Y, boolean(missing, "missing"))
     if mask is None:
         return Labels.full(Y) if sparse.issparse(Y) else Labels.with_missing(Y)

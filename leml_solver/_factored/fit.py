@@ -121,7 +121,7 @@ class AlternatingOptions:
         the factors they lead to; None starts at once.
     certify : bool or "rank"
         Compute the certificate of the result; it costs a few outer iterations, and at most about
-        the time of the fit where a large gap must be looked into. "rank" also bounds
+        the time of the fit where a large gap asks for more work. "rank" also bounds
         the distance to the best Z of the same rank (squared loss, every label known), which by
         default continues the fit up to that point: see `rank_search`.
     rank_search : RankSearch
@@ -131,15 +131,15 @@ class AlternatingOptions:
         whose cost no longer depends on n: for fits whose rank is that of the convex minimiser or
         more, which alternation approaches slowly; a few outer iterations before them, max_iter=3,
         are enough. They need X^T X (d at most 4096) and leave the factors as they are where the
-        rank is too small for them. None does without.
+        rank is too small for them. None skips them.
     progress : bool
         Show a progress bar on the standard error stream; it begins with `expected_seconds`.
     callback : callable or None
         Called with a `TracePoint` after each outer iteration; returning True ends the fit.
     checkpoint : path or None
-        A file that holds the factors after each outer iteration. If it exists, the fit goes on from
-        there, to the bits that it would have reached without a stop; a file of another fit is
-        refused. It costs one product with X in each iteration, and (d + L) k numbers on disk.
+        A file that holds the factors after each outer iteration. If it exists, the fit continues
+        from there, bit for bit as if it had not been stopped; a file of another fit is refused. It
+        costs one product with X in each iteration, and (d + L) k numbers on disk.
 
     Examples
     --------
@@ -483,7 +483,7 @@ class Fit:
         return replace(ended, seconds=self._seconds())
 
     def _certified(self, ended: FactorResult) -> FactorResult:
-        """Certify the factors, look into a gap that is not small, and refine them if asked to."""
+        """Certify the factors, try to close a gap that is not small, and refine if asked to."""
         own = self._certificate(ended.W, ended.H, ended.intercept)
         refine = self.options.refine
         products = self.features.products if refine is None else math.inf

@@ -137,7 +137,7 @@ class BinaryRelevanceClassifier(Baseline):
         self.converged_ = late == 0
         if late:
             warnings.warn(
-                f"{late} labels have not converged in {self.n_iter_} Newton steps: what is left of "
+                f"Labels not converged in {self.n_iter_} Newton steps: {late}. What is left of "
                 f"their gradients is up to {self.gradient_norms_.max():.1e}, above tol={self.tol}; "
                 "raise max_iter, tol or penalty.",
                 ConvergenceWarning,

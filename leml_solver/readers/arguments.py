@@ -23,7 +23,7 @@ def add_reading_arguments(parser: argparse._ActionsContainer) -> None:
     """Add the options of reading files to a parser, or to a group of one."""
     add = parser.add_argument
     add("--format", choices=FORMATS, help="default: detected from the file")
-    text = "arff: Mulan's label file, or how many at the end"
+    text = "arff: Mulan's label file, or the number of labels, which come last"
     add("--labels", type=_count_or_path, metavar="XML|COUNT", help=text)
     add("--zero-based", action="store_true", help="svmlight: features from 0")
     add("--lenient", action="store_true", help="skip bad lines and say how many there were")

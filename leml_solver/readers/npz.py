@@ -101,7 +101,7 @@ def _matrix(arrays: Arrays, name: str) -> Any:
                 f"{name} must be a matrix of numbers, got {dense.dtype} {dense.shape}."
             )
         if surplus := [f"{name}_{part}" for part in _PARTS if f"{name}_{part}" in arrays]:
-            raise ValueError(f"{name} is there twice, as {name} and as {surplus[0]}.")
+            raise ValueError(f"{name} is stored twice, as {name} and as {surplus[0]}.")
         if (asked := _ENTRY_BYTES * np.count_nonzero(dense)) > memory_budget(MAX_BYTES):
             raise ValueError(f"{name} would take {asked} bytes as CSR; cut it in parts.")
         return _native(dense)

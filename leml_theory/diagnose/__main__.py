@@ -62,8 +62,14 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--data", required=True, metavar="FILE", help="svmlight, extreme, arff or npz file")
     add("--split", type=share_or_name, metavar="WHICH", help=_SPLIT)
-    add("--observed", type=float, default=1.0, metavar="SHARE", help="labels kept (default 1)")
-    add("--draws", type=whole_number(), default=20, metavar="N", help="of the signs (default 20)")
+    add(
+        "--observed",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="share of labels kept (default 1)",
+    )
+    add("--draws", type=whole_number(), default=20, metavar="N", help="draws of signs (default 20)")
     add_seed(parser)
     add_plugin(parser)
     add("--no-fit", action="store_true", help="skip the training, which takes most of the time")

@@ -82,7 +82,7 @@ def _data(found: Diagnosis) -> Iterator[str]:
         f"L = {found.n_labels} labels, {labels.cardinality:.4g} of them positive per point; {seen}."
     )
     if found.unobserved:
-        yield f"Left out: {found.unobserved} labels without any observed entry."
+        yield f"Labels left out, without any observed entry: {found.unobserved}."
 
 
 def _geometry(facts: FeatureFacts) -> str:
@@ -117,8 +117,9 @@ def _bounds(found: Diagnosis) -> Iterator[str]:
     numbers, condition = found.raw.setting.label_numbers, ""
     if numbers:
         condition = (
-            " if the number of labels seen is independent of x and of which they are (for that "
-            f"number varying they are up to {math.sqrt(numbers.spread):.3g} times as large)"
+            " if the number of labels seen is independent of x and of which labels they are "
+            "(because that number varies they are up to "
+            f"{math.sqrt(numbers.spread):.3g} times as large)"
         )
     yield (
         f"Bounds on the trace average that apply{condition}, smallest first: {_valid(found.raw)}. "
@@ -247,7 +248,8 @@ def _gap_bounds(found: Diagnosis) -> Iterator[str]:
         if bound.valid:
             fate = "holds for points no longer than the longest here"
             if not found.labels.fixed:
-                fate += ", if the number of labels seen is independent of x and of which they are"
+                fate += ", if the number of labels seen is independent of x and of which labels"
+                fate += " they are"
             news = f", which is {'' if share < 1 else 'not '}informative"
         else:
             fate, news = f"does not hold ({'; '.join(map(str, bound.failures))})", ""

@@ -12,9 +12,9 @@ SENTENCES = {
     "measured": "Points: measured, bars ± 2 standard errors.",
     "sharp": "Thin dashes in the colour of points, 'sharp': predicted for these very sizes, "
     "within 3\N{NO-BREAK SPACE}%; not a bound.",
-    "limit": "Dots in the colour of points, 'limit': what larger sizes tend to, so that points may "
-    "be off it; not a bound.",
-    "bound": "Heavy lines: bounds on the mean where valid, on risks twice those on averages.",
+    "limit": "Dots in the colour of points, 'limit': what larger sizes tend to, so points may "
+    "lie off it; not a bound.",
+    "bound": "Heavy lines: bounds on the mean, where valid; on risks, twice those on averages.",
     "offset": "Dash-dotted lines in a ball's colour, 'offset bound': a bound on the mean excess of "
     "the squared loss, averaged over samples that are not measured.",
     "lower bound": "Black dots: every method has at least this mean excess for some Z* of the same "
@@ -28,7 +28,7 @@ SENTENCES = {
     "on its bound": "Lower strip, line at 1: as large as the smallest valid bound.",
     "bound's rate": f"Lower strip, solid line: the rate of the bounds, {MINUS}1/2.",
     "fast rate": f"Lower strip, dashed line: the fast rate, {MINUS}1.",
-    "L = d": "Vertical line: L = d, the last place of which Theorem 4 speaks.",
+    "L = d": "Vertical line: L = d, the last place to which Theorem 4 applies.",
     "d+L": "Vertical line d+L: with fewer points nothing is learnt.",
     "dL": "Vertical line dL: a fit whose radius does not bind interpolates there.",
     "n_c": f"Vertical line n_c = 0.72 d²L/(radius/|Z*| {MINUS} 1)²: beyond it the radius does not "

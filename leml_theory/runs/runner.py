@@ -253,7 +253,7 @@ class _Queue:
         if task.deaths < 2:
             (self.suspects, self.accused)[task.deaths].extend(task.cells)
             return _Batch()
-        text = f"This cell ends the process that measures it, alone too: {reason}."
+        text = f"This cell ends the process that measures it, even when alone there: {reason}."
         return _Batch(failures=[Failure(cell, text) for cell in task.cells])
 
 

@@ -42,8 +42,8 @@ the measured risks against n and L beside explicit-constant bounds (Theorems 3, 
 
 commands:
   run     measure what is missing, then write tables and pictures (the default)
-  plot    draw the pictures again without measuring anything, those of a killed run too
-  table   print measured values and slopes, those of a killed run too; --format latex for a paper
+  plot    draw the pictures again without measuring anything; a killed run's pictures too
+  table   print measured values and slopes; a killed run's values too; --format latex for a paper
   report  write report.html again: sliders, all bounds and the measured points, in one file
   status  say how far a run has got, and what it measures
   merge   join the parts that --part measured, then write tables and pictures
@@ -64,12 +64,12 @@ examples:
   python -m leml_theory.sweep --preset paper --out full --cluster tcp://head:8786
                                                            on the workers of a Dask scheduler
   python -m leml_theory.sweep --preset paper --out full --part 3/16
-  python -m leml_theory.sweep merge --out full             a share of the cells; all shares joined
+  python -m leml_theory.sweep merge --out full             one share of the cells; all shares joined
 
 A killed run continues where it stopped when the same command is given again.  The output folder
 holds results.csv (one row per cell and quantity), summary.json, the pictures as PNG, SVG and PDF,
-and report.html, a page for a browser that needs no network.  A grid file has the names of the
-options below as keys: n = [256, 1024], world = "shared".
+and report.html, a page for a browser that needs no network.  The keys of a grid file are the
+names of the options above: n = [256, 1024], world = "shared".
 Exit status: 0 all is well; 1 a bound is violated, a sharp prediction is contradicted or a check
 fails; 2 wrong usage or folder.
 """
@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--dry-run", action="store_true", help=text)
     text = "size of the pictures: one column of a paper, a page (default) or a slide"
     parser.add_argument("--style", default="page", choices=("column", "page", "slide"), help=text)
-    parser.add_argument("--format", default="text", choices=FORMATS, help="of `table`")
+    parser.add_argument("--format", default="text", choices=FORMATS, help="output of `table`")
     grid = parser.add_argument_group(
         "a grid of your own",
         "Values separated by commas; every combination is measured instead of the experiments.",

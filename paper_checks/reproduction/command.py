@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from command_line import add_jobs, add_seed, numbers, page_parser, run_command, words
+from command_line import add_jobs, add_seed, counted, numbers, page_parser, run_command, words
 from leml_solver.datasets import data_folder
 from leml_theory.runs import Cell, RunError, Store, StoreError, execute
 from leml_theory.runs.provenance import installed_version
@@ -35,7 +35,8 @@ DIR holds NAME.npz files; nothing is downloaded.  OUT gets tables.csv, tables.md
 figure_2 (PNG, SVG and PDF) of this selection; tables.csv and tables.md grow with every training.  A
 run that was killed or has used up its budget continues where it stopped when the same command is
 given again, and another selection with the same OUT measures only what is not there yet.
-Exit status: 0 all is measured, 1 some trainings failed or are left, 2 wrong usage, data or folder.
+Exit status: 0 all is measured, 1 some trainings failed or are left over, 2 wrong usage, data
+or folder.
 """
 
 
@@ -102,7 +103,8 @@ def _reproduce(options: argparse.Namespace) -> int:
         print(note, file=sys.stderr)
     minutes = options.budget or (1.0 if options.quick else 0.0)
     limit = f", at most {minutes:g} min" if minutes else ""
-    print(f"{len(cells)} trainings, {options.jobs} processes{limit}", file=sys.stderr)
+    sizes = counted(len(cells), "training"), counted(options.jobs, "process", "processes")
+    print(", ".join(sizes) + limit, file=sys.stderr)
     grown = functools.partial(_grown, Path(options.out), plan, store, _run(options, plan), set())
     with growing(cells, store, options.jobs, grown):
         failure = _measure(cells, store, request, options, minutes)

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import weakref
 from dataclasses import replace
 from itertools import pairwise
 
@@ -230,6 +231,13 @@ def test_blocks_with_a_scratch_folder_keep_their_scores_there(tmp_path):
     assert isinstance(kept, np.memmap)
     assert not isinstance(held, np.memmap)
     assert np.array_equal(kept, held)
+
+
+def test_what_a_block_keeps_is_let_go_before_its_successor_is_made():
+    block = as_source(pairs(*data())).load(0)
+    first = weakref.ref(block.kept("scores", 1, lambda: np.zeros(3)))
+    assert first() is not None
+    assert block.kept("scores", 2, first) is None
 
 
 def test_entries_that_are_listed_and_weighted_fit_in_blocks():

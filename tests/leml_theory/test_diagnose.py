@@ -238,10 +238,10 @@ def test_labels_never_observed_are_left_out_and_uneven_numbers_are_said():
     assert not found.labels.fixed
     assert found.gap_bounds["trace"].valid  # given the numbers of labels
     text = " ".join(found.sentences())
-    condition = "if the number of labels seen is independent of x and of which they are"
-    assert f"Bounds on the trace average that apply {condition} (for that number varying" in text
+    condition = "if the number of labels seen is independent of x and of which labels they are"
+    assert f"Bounds on the trace average that apply {condition} (because that number varies" in text
     assert f"for points no longer than the longest here, {condition}:" in text
-    assert "1 labels without any observed entry" in text
+    assert "without any observed entry: 1." in text
     assert "different numbers of labels" in text
 
 

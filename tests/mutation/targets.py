@@ -10,6 +10,7 @@ BLOCKED = tuple(
     for name in (
         "the_tree_is_that_of_pairs_and_pairs_of_pairs",
         "blocks_with_a_scratch_folder_keep_their_scores_there",
+        "what_a_block_keeps_is_let_go_before_its_successor_is_made",
         "products_with_x_are_counted",
         "large_blocks_are_certified_by_products_alone",
         "the_dual_point_stays_in_its_domain_in_every_block",

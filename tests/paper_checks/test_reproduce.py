@@ -161,7 +161,7 @@ def test_a_budget_ends_a_run_with_a_partial_table_that_can_be_resumed(
     monkeypatch.setattr(command, "measure", measure)
     run(folder, tmp_path, *wanted, "--budget", "0.05", status=1)
     said = capsys.readouterr()
-    assert "10 trainings, 1 processes, at most 0.05 min" in said.err
+    assert "10 trainings, 1 process, at most 0.05 min" in said.err
     assert "the budget of 0.05 min is used up." in said.err
     assert "run the same command again" in said.err
     partial = pd.read_csv(tmp_path / "tables.csv")

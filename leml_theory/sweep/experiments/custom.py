@@ -232,7 +232,7 @@ def _check_risk(place: Place) -> None:
     if loss.binary and not labels.binary:
         two = ", ".join(name for name in WORLDS if _is_binary(name))
         raise ValueError(
-            f"The {loss.name} loss needs labels of two values, as the worlds {two} have them; got "
+            f"The {loss.name} loss needs labels of two values, as in the worlds {two}; got "
             f"--world {place['world']}."
         )
     world = Scenario(law, labels, observation_of(place["skew"], place["L"], place["s"]))

@@ -166,7 +166,7 @@ def test_missing_labels_are_not_zeros(cls):
 def test_labels_never_observed_are_named(cls):
     X, Y = toy()
     Y[:, 3] = np.nan
-    with pytest.warns(UserWarning, match=r"1 labels have no observed entry \(columns 3\)"):
+    with pytest.warns(UserWarning, match=r"without an observed entry: 1 \(columns 3\)"):
         fitted = model(cls).fit(X, Y)
     assert fitted.unobserved_labels_.tolist() == [3]
     assert np.isfinite(fitted.decision_function(X)).all()

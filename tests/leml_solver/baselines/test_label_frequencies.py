@@ -35,7 +35,7 @@ def test_without_smoothing_it_is_the_mean():
 @pytest.mark.parametrize("smoothing", [0.0, 3.0])
 def test_a_label_never_observed_has_the_average_share(smoothing):
     Y = np.array([[1.0, 0, np.nan], [1, 0, np.nan], [0, 0, np.nan], [np.nan, 1, np.nan]])
-    with pytest.warns(UserWarning, match="no observed entry"):
+    with pytest.warns(UserWarning, match="without an observed entry"):
         model = LabelFrequencyClassifier(smoothing=smoothing).fit(np.ones((4, 1)), Y)
     assert model.frequencies_[2] == pytest.approx(3 / 7)
 
