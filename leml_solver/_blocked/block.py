@@ -75,11 +75,10 @@ class Block:
 
     def kept(self, name: str, key: Any, make: Callable[[], Any]) -> Any:
         """Return what `make` made for this key; of each name only the last is kept."""
-        found = self._kept.get(name)
-        if found is None or found[0] != key:
-            self._kept.pop(name, None)
-            found = self._kept[name] = (key, make())
-        return found[1]
+        if name not in self._kept or self._kept[name][0] != key:
+            self._kept.pop(name, None)  # first: there may be no room for two
+            self._kept[name] = (key, make())
+        return self._kept[name][1]
 
     def latent(self, W: Sent, mean: Array | None = None) -> Factor:
         """Return X W, less `mean`, which must follow from W."""

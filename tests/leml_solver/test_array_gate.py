@@ -363,7 +363,7 @@ def test_sparse_matrices_that_scipy_cannot_compute_with_are_refused(dtype):
         lambda: fit_factors(strange, Y, rank=1, penalty=1.0),
         lambda: LEMLClassifier(1).fit(X, strange),
     ):
-        with pytest.raises(ValueError, match=f"is of a type, {np.dtype(dtype)}, that scipy"):
+        with pytest.raises(ValueError, match=f"has type {np.dtype(dtype)}, which scipy"):
             call()
 
 

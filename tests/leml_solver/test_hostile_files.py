@@ -179,7 +179,7 @@ def parts(**changes):
     [
         ({"X_data": np.ones(3), "X_indices": np.array([0, 1, 1])}, "as long as X_indptr says"),
         ({"X_indptr": np.array([1, 1, 2])}, "as long as X_indptr says"),
-        ({"X": np.eye(2)}, "there twice"),
+        ({"X": np.eye(2)}, "stored twice"),
         ({"X_shape": np.array([2, 10**9])}, "at most 100000000 columns"),
     ],
 )
