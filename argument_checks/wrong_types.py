@@ -108,7 +108,9 @@ def _raise_named(
     listed = ", ".join(f"`{name}`" for name in given)
     if isinstance(error, ArithmeticError):
         raise ValueError(f"{listed}: out of the range of numbers ({error}).") from error
-    raise TypeError(f"{listed}: one of them is not what is expected ({error}).") from error
+    wrong = listed if len(given) == 1 else f"{listed}: one of them"
+    reason = f"KeyError: {error}" if isinstance(error, KeyError) else error
+    raise TypeError(f"{wrong} is not what is expected ({reason}).") from error
 
 
 def _words(annotation: Any) -> str:

@@ -8,9 +8,11 @@ is registered for the same object again.
 
 import re
 from collections.abc import MutableMapping
-from typing import TypeVar
+from inspect import signature
+from typing import Any, TypeVar
 
 from argument_checks import one_of
+from argument_checks.wrong_types import errors_name_arguments
 from leml_solver.losses import LOSSES, Loss
 from leml_theory.bounds import (
     COMPLEXITY_BOUNDS,
@@ -58,6 +60,7 @@ def register_law(name: str, factory: LawFactory) -> None:
     >>> feature_law("decaying", 4).moments.top_eigenvalue
     1.0
     """
+    _check_call(factory, "`factory`", "d")
     _register(LAWS, name, factory, "law")
 
 
@@ -84,6 +87,7 @@ def register_labels(name: str, factory: LabelFactory, *, loss: str = "squared") 
     True
     """
     one_of(loss, "loss", LOSSES)
+    _check_call(factory, "`factory`", "d, L, rng")
     _register(WORLDS, name, (name, loss), "world")
     _register(LABELS, name, factory, "label model")
 
@@ -101,6 +105,8 @@ def register_loss(loss: Loss) -> None:
     >>> LOSSES["least-squares"].curvature
     1.0
     """
+    if not isinstance(loss, Loss):
+        raise TypeError(f"`loss` must be an instance of a subclass of Loss, got {loss!r}.")
     _register(LOSSES, loss.name, loss, "loss")
 
 
@@ -170,6 +176,7 @@ def register_measurement(kind: str, run: Measurement) -> None:
     >>> row["quantity"], row["draws"]
     ('norm', 10)
     """
+    _check_call(run, "`run`", "parameters, rng")
     _register(MEASUREMENTS, kind, run, "measurement")
 
 
@@ -187,6 +194,7 @@ def register_experiment(experiment: Experiment) -> Experiment:
     'One average'
     """
     name = experiment.id
+    _check_call(experiment.plan, "The plan of `experiment`", "preset")
     if not re.fullmatch(r"[\w-]+", name) or name == GRID:
         raise ValueError(
             f"`id` must be letters, digits, '-' or '_', and not '{GRID}', got {name!r}."
@@ -197,6 +205,14 @@ def register_experiment(experiment: Experiment) -> Experiment:
     return experiment
 
 
+def _check_call(function: Any, name: str, takes: str) -> None:
+    """Refuse what cannot be called with these arguments, before a sweep comes to it."""
+    try:
+        signature(function).bind(*takes.split(", "))
+    except TypeError as error:
+        raise TypeError(f"{name} must be callable with ({takes}): {error}.") from error
+
+
 def _register(table: MutableMapping[str, _Entry], name: str, entry: _Entry, kind: str) -> None:
     """Add an entry, refusing a name that stands for something else."""
     if not isinstance(name, str) or not name or set(name) & set(", \t\n"):
@@ -204,3 +220,6 @@ def _register(table: MutableMapping[str, _Entry], name: str, entry: _Entry, kind
     if name in table and table[name] != entry:
         raise ValueError(f"`name` must be new, got {name!r}, which is a {kind} already.")
     table[name] = entry
+
+
+errors_name_arguments(globals())

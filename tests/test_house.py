@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,32 @@ def test_private_imports_are_seen(tmp_path):
     )
     found = ["leml_solver._linalg", "leml_solver._exact.balls", "leml_theory.bounds._private"]
     assert [*private_imports(path, "paper_checks")] == found
+
+
+class _Typing(ast.NodeTransformer):
+    def visit_If(self, node):
+        return None if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+
+
+def test_no_import_cycle_within_functions_either():
+    """What type checkers alone import is left out."""
+    paths = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for package in set(MAY_IMPORT) - {"assignments"}
+        for path in modules(package)
+    }
+    graph = {}
+    for module, path in paths.items():
+        found = _Typing().visit(ast.parse(path.read_text()))
+        names = {
+            f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+            for node in ast.walk(found)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        }
+        graph[module] = {n for name in names for n in (name, name.rpartition(".")[0]) if n in paths}
+        graph[module] -= {module}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(paths)  # CycleError names one
 
 
 def test_the_exact_solver_does_not_know_the_factored_one():

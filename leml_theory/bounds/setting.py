@@ -44,6 +44,8 @@ class BoundValue:
     failures: tuple[FailedAssumption, ...] = ()
 
     def __post_init__(self) -> None:
+        if math.isnan(self.value):
+            raise ValueError("`value` must be a number, infinity for no bound, got nan.")
         for failure in self.failures:
             if not isinstance(failure, FailedAssumption):
                 raise TypeError(

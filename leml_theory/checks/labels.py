@@ -48,7 +48,10 @@ def check_labels(
     labels.check_features(law)
     X, n_labels = law.sample(positive_integer(draws, "draws"), source), labels.n_labels
     rows, columns = np.divmod(np.arange(draws * n_labels), n_labels)
-    Y = labels.draw(X, rows, columns, source).reshape(draws, n_labels)
+    drawn = np.asarray(labels.draw(X, rows, columns, source))
+    shape = plain("`draw`: one label each", drawn.shape == rows.shape, f"{drawn.shape}")
+    settle(type(labels).__name__, [shape])
+    Y = drawn.reshape(draws, n_labels)
     findings = [*_values(labels, Y), *_moments(labels, law, X, Y)]
     findings += [*_outcomes(labels, X, Y), *_kind(labels, X, Y)]
     return settle(type(labels).__name__, findings, level)

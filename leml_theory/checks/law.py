@@ -19,7 +19,7 @@ from leml_theory.checks.finding import (
     settle,
     upper_finding,
 )
-from simulations.features import FeatureLaw, Support
+from simulations.features import FeatureLaw, Moments, Support
 
 # Points that show each label in the signed sums, and how many sums are drawn.
 _COUNTS, _SUMS = (0, 1, 12), 20_000
@@ -74,9 +74,12 @@ def check_law(
 def _basics(law: FeatureLaw) -> Iterator[Finding]:
     """Check shapes and that draws depend on the generator alone."""
     once, again = (law.sample(3, np.random.default_rng(1)) for _ in range(2))
+    if not isinstance(law.moments, Moments):
+        yield plain("`moments`", False, f"{law.moments!r} is not of type Moments")
+        return
     d, mean, S = law.n_features, law.mean_vector, law.second_moments
-    same = np.array_equal(once, again)
-    yield plain("`sample`: shape (n, d)", once.shape == (3, d), f"{once.shape} for n = 3, d = {d}")
+    same, shape = np.array_equal(once, again), getattr(once, "shape", type(once).__name__)
+    yield plain("`sample`: shape (n, d)", shape == (3, d), f"{shape} for n = 3, d = {d}")
     yield plain("`sample`: finite", np.isfinite(once).all(), "some values are NaN or infinite")
     yield plain("`sample`: randomness from `rng` alone", same, "equal `rng` gave different points")
     yield plain("`kind`", law.kind in LAWS, f"{law.kind!r}, which is none of {', '.join(LAWS)}")

@@ -32,6 +32,12 @@ def check_loss(loss: Loss) -> list[Finding]:
     True
     """
     y, f = _grid(loss, 4.0, 2.0)
+    shapes = [
+        plain(f"`{method}`: entry by entry", np.shape(found) == f.shape, f"shape {np.shape(found)}")
+        for method in ("value", "derivative", "second_derivative", "conjugate")
+        for found in [getattr(loss, method)(y, f)]
+    ]
+    settle(f"The {loss.name} loss", shapes)
     findings = _encoding(loss) + _derivatives(loss, y, f) + _curvature(loss, y, f)
     findings += _conjugate(loss, y, f) + _domain(loss, y, f) + _constants(loss)
     return settle(f"The {loss.name} loss", findings + _residual(loss, y, f) + _in_cvxpy(loss))
@@ -67,8 +73,8 @@ def _encoding(loss: Loss) -> list[Finding]:
 def _derivatives(loss: Loss, y: Array, f: Array) -> list[Finding]:
     """Check that the derivative lies between the slopes to both sides, and grows."""
     h, value, slope = 1e-5, loss.value(y, f), loss.derivative(y, f)
-    if value.shape != f.shape or slope.shape != f.shape or not np.isfinite(value).all():
-        return [plain("`value` and `derivative`: finite, entry by entry", False, f"{value.shape}")]
+    if not np.isfinite(value).all():
+        return [plain("`value`: finite", False, "some values are NaN or infinite")]
     # Rounding of two values over their distance.
     slack = 1e-14 * (1 + np.abs(value)) / h
     right, left = loss.value(y, f + h) - value, value - loss.value(y, f - h)
@@ -92,6 +98,8 @@ def _curvature(loss: Loss, y: Array, f: Array) -> list[Finding]:
     gaps = np.where(spread > tolerance, 0.0, np.abs(second - near) - tolerance)
     found = [_worst("`second_derivative`: the slope of `derivative`", gaps, y, f, "f")]
     if loss.curvature is not None:
+        finite = plain("`curvature`: None at a kink", np.isfinite(loss.curvature), "not finite")
+        found.append(finite)
         largest = np.maximum(np.maximum(right, left) / h, second)
         excess = largest - loss.curvature * (1 + 1e-6) - slack
         found.append(_worst("`curvature`: no larger second derivative", excess, y, f, "f"))

@@ -23,9 +23,10 @@ from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.plots.description import describe_axes
 
 if TYPE_CHECKING:
-    from leml_theory.plots.grids import grid_quantities, plot_grid
+    from leml_theory.plots.grids import grid_quantities
     from leml_theory.plots.pictures import (
         plot_experiment,
+        plot_grid,
         plot_risk_against_labels,
         plot_risk_against_n,
         plot_series,
@@ -48,7 +49,7 @@ def __getattr__(name: str) -> Any:
     """Import a picture when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = {"save_figure": "style"}.get(name, "grids" if "grid" in name else "pictures")
+    room = {"save_figure": "style", "grid_quantities": "grids"}.get(name, "pictures")
     return getattr(import_module(f"{__name__}.{room}"), name)
 
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from argument_checks import one_of
 from leml_theory.plots.compose import Picture
 from leml_theory.plots.hues import named, values_of
 from leml_theory.plots.panel import LAW_NAMES, Panel, axis_name, regimes, varies
-from leml_theory.plots.pictures import check_frame, draw
 from leml_theory.plots.style import LOOKS
 from leml_theory.plots.titles import signed
 from leml_theory.sweep.experiments.custom import AXES, GRID
@@ -33,39 +31,10 @@ def grid_quantities(frame: pd.DataFrame) -> dict[str, str]:
     return {f"{GRID}_{q.replace(' ', '_')}" if i else GRID: q for i, q in enumerate(known)}
 
 
-def plot_grid(
-    frame: pd.DataFrame,
-    *,
-    quantity: str = "",
-    x: str = "",
-    y: str = "",
-    hue: str = "",
-    panel: str = "",
-    style: str = "page",
-    title: bool = True,
-    legend: bool = True,
-) -> Figure:
-    """Draw one quantity of a grid of your own.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The results frame of a grid.
-    quantity : str
-        'excess risk', 'rademacher average', ...; by default the first of these that is there.
-    x, hue, panel : str
-        The axes of the grid (n, d, L, s, radius, rank, skew, law, world, loss, or ball, which is
-        the method) for the horizontal axis, the colours and the panels.  Axes left over get panels
-        too, so that nothing is averaged unseen.  All panels have the same scales; curves join
-        numbers only, never categories.
-    y : str
-        A second axis: the picture is a heat map.
-    style : {'page', 'column', 'slide'}
-        Size of the picture.
-    title, legend : bool
-        Whether to write them; a paper has a caption of its own.
-    """
-    check_frame(frame, [GRID])
+def grid_picture(
+    frame: pd.DataFrame, quantity: str, *, x: str, y: str, hue: str, panel: str
+) -> tuple[pd.DataFrame, Picture]:
+    """Return the rows that show a quantity of a grid along its axes, and the picture of them."""
     chosen = quantity or next(iter(grid_quantities(frame).values()))
     rows = _tidy(frame[(frame["experiment"] == GRID) & (frame["quantity"] == chosen)])
     view = _View.of(rows, x=x, y=y, hue=hue, panel=panel)
@@ -78,7 +47,7 @@ def plot_grid(
         view.topic(rows, chosen), panels, beside, "choose another --panel",
         shared_legend=True, shared_scales=True,
     )  # fmt: skip
-    return draw(drawn, picture, style=style, title=title, legend=legend)
+    return drawn, picture
 
 
 def _tidy(rows: pd.DataFrame) -> pd.DataFrame:

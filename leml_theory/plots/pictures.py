@@ -16,6 +16,7 @@ from leml_theory.plots.compose import (
     draw_picture,
     shrink_texts,
 )
+from leml_theory.plots.grids import grid_picture
 from leml_theory.plots.panel import AXIS_NAMES, Panel, regimes, varies
 from leml_theory.plots.style import picture_style
 from leml_theory.plots.titles import derived_title, judged
@@ -65,10 +66,45 @@ def plot_experiment(
     one_of(experiment, "experiment", [*PICTURES, GRID, *EXPERIMENTS, *set(frame["experiment"])])
     check_frame(frame, [experiment])
     if experiment == GRID:
-        from leml_theory.plots.grids import plot_grid
-
         return plot_grid(frame, style=style, title=title, legend=legend)
     return draw(frame, _picture(frame, experiment), style=style, title=title, legend=legend)
+
+
+def plot_grid(
+    frame: pd.DataFrame,
+    *,
+    quantity: str = "",
+    x: str = "",
+    y: str = "",
+    hue: str = "",
+    panel: str = "",
+    style: str = "page",
+    title: bool = True,
+    legend: bool = True,
+) -> Figure:
+    """Draw one quantity of a grid of your own.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The results frame of a grid.
+    quantity : str
+        'excess risk', 'rademacher average', ...; by default the first of these that is there.
+    x, hue, panel : str
+        The axes of the grid (n, d, L, s, radius, rank, skew, law, world, loss, or ball, which is
+        the method) for the horizontal axis, the colours and the panels.  Axes left over get panels
+        too, so that nothing is averaged unseen.  All panels have the same scales; curves join
+        numbers only, never categories.
+    y : str
+        A second axis: the picture is a heat map.
+    style : {'page', 'column', 'slide'}
+        Size of the picture.
+    title, legend : bool
+        Whether to write them; a paper has a caption of its own.
+    """
+    check_frame(frame, [GRID])
+    rows, picture = grid_picture(frame, quantity, x=x, y=y, hue=hue, panel=panel)
+    return draw(rows, picture, style=style, title=title, legend=legend)
 
 
 def plot_risk_against_n(frame: pd.DataFrame, *, style: str = "page") -> Figure:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from argument_checks import positive_integer
+from command_line import counted
 from command_line.clusters import ClusterError
 from leml_solver import limit_threads
 from leml_theory.runs.cells import Cell
@@ -178,8 +179,8 @@ def _failure_text(failures: Sequence[Failure], total: int) -> str:
     more = len(failures) - _SHOWN_FAILURES
     rest = f"\n... and {more} more." if more > 0 else ""
     return (
-        f"{len(failures)} of {total} cells failed; the others are stored. Mend the cause and run "
-        f"the same command again.\n\n{shown}{rest}"
+        f"{len(failures)} of {counted(total, 'cell')} failed; the others are stored. Mend the "
+        f"cause and run the same command again.\n\n{shown}{rest}"
     )
 
 

@@ -205,6 +205,9 @@ def _tell_effort(cells: Sequence[Cell], options: argparse.Namespace) -> None:
 
 def _cells(plans: dict[str, list[Planned]], seed: int) -> list[Cell]:
     """Return the distinct cells of all plans; experiments may share some."""
+    for name, plan in plans.items():
+        if not (plan and isinstance(plan, list) and all(isinstance(c, Planned) for c in plan)):
+            raise TypeError(f"The plan of {name} must return a list of Planned, got {plan!r:.60}.")
     cells = (Cell(item.kind, item.parameters, seed) for plan in plans.values() for item in plan)
     return list({cell.key: cell for cell in cells}.values())
 

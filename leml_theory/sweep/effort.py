@@ -152,7 +152,7 @@ def predicted_effort(
 def is_large(cells: Iterable[Cell]) -> bool:
     """Return whether a cell is so large that its effort is predicted before it starts."""
     sizes = (cell.parameters for cell in cells if cell.kind in ("erm", "slots"))
-    return any(p["n"] * p["d"] * p["L"] >= _LARGE for p in sizes)
+    return any(math.prod(p.get(size, 1) for size in "ndL") >= _LARGE for p in sizes)
 
 
 def _pilot(

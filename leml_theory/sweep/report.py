@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from command_line import painted
+from command_line import counted, painted
 from leml_theory.runs.cells import digest, json_ready
 from leml_theory.runs.provenance import installed_version
 from leml_theory.sweep.experiments import CheckRow, Experiment, SlopeRow
@@ -128,14 +128,17 @@ def verdict_lines(summary: Summary) -> list[str]:
         f"{_comparison(row, 'lies above')} All draws are equal, which decides nothing: take more."
         for row in summary.undecided
     ]
-    held, open_ = summary.comparisons, len(summary.undecided)
+    open_ = len(summary.undecided)
     rest = f", {open_} undecided" if open_ else ""
-    lines.append(
-        f"{len(summary.violations)} violations{rest} in {held} comparisons with valid bounds."
+    violations, held = (
+        counted(len(summary.violations), "violation"),
+        counted(summary.comparisons, "comparison"),
     )
+    lines.append(f"{violations}{rest} in {held} with valid bounds.")
     lines += [_contradiction(row) for row in summary.contradictions]
-    found, sharp = len(summary.contradictions), summary.sharp_predictions
-    lines.append(f"{found} contradictions in {sharp} comparisons with sharp predictions.")
+    found = counted(len(summary.contradictions), "contradiction")
+    sharp = counted(summary.sharp_predictions, "comparison")
+    lines.append(f"{found} in {sharp} with sharp predictions.")
     verdicts = [r.verdict for r in summary.slopes] + [r.verdict for r in summary.checks]
     if total := sum(verdict != "reported" for verdict in verdicts):
         passed = total - summary.failures

@@ -116,6 +116,15 @@ def test_what_is_not_claimed_is_not_measured():
 # Laws that lie -----------------------------------------------------------------------------------
 
 
+class ListOfPoints(UniformSphere):
+    def sample(self, n, rng):
+        return super().sample(n, rng).tolist()
+
+
+class NoMoments(UniformSphere):
+    moments = None
+
+
 class LouderThanItSays(UniformSphere):
     """Its covariance is 1.1 times the true one."""
 
@@ -303,6 +312,8 @@ LIARS = [
     (SharedSums(4), "`signed_sums`: independent columns"),
     (OwnRandomness(4), "`sample`: randomness from `rng` alone"),
     (WrongShape(4), "`sample`: shape"),
+    (ListOfPoints(4), "`sample`: shape (n, d): list"),
+    (NoMoments(4), "`moments`: None"),
 ]
 
 
@@ -321,6 +332,15 @@ def test_a_law_that_lies_is_found_out_and_the_claim_is_named(law, claim):
 class WrongDerivative(Huber):
     def derivative(self, y, f):
         return 1.01 * super().derivative(y, f)
+
+
+class OneValueForAll(Huber):
+    def value(self, y, f):
+        return float(super().value(y, f).mean())
+
+
+class EndlessCurvature(Absolute):
+    curvature = math.inf
 
 
 class NotConvex(Squared):
@@ -398,6 +418,8 @@ class MovesLabels(Huber):
 
 LYING_LOSSES = [
     (WrongDerivative(), "`derivative`: the slope of `value`"),
+    (OneValueForAll(), "`value`: entry by entry: shape ()"),
+    (EndlessCurvature(), "`curvature`: None at a kink"),
     (NotConvex(), "convex"),
     (WrongSecond(), "`second_derivative`"),
     (WrongCurvature(), "`curvature`"),
@@ -449,6 +471,11 @@ class WrongOutcomes(LogisticLabels):
         return [Outcome(1.0, half), Outcome(0.0, half)]
 
 
+class TooManyLabels(LinearLabels):
+    def draw(self, X, rows, columns, rng):
+        return np.ones((3, 3))
+
+
 class NotBinary(LinearLabels):
     binary = True
 
@@ -472,6 +499,7 @@ class WrongNoise(LinearLabels):
         (WrongCross(Z), "`cross_moments` of label"),
         (WrongSquares(Z), "`square_moments`"),
         (WrongOutcomes(Z), "given x"),
+        (TooManyLabels(Z), "`draw`: one label each: (3, 3)"),
         (NotBinary(Z), "`binary`"),
         (NotLinear(Z), "`kind` linear"),
     ],

@@ -222,7 +222,7 @@ def test_a_wrong_prediction_fails_the_run_and_the_cell_is_named(tmp_path, monkey
     printed = capsys.readouterr().out
     assert "contradicts its sharp prediction" in printed
     assert "law = raw-gaussian, labels = all-ones, n = 256, d = 16, L = 8, s = 1" in printed
-    assert "1 contradictions in 2 comparisons with sharp predictions." in printed
+    assert "1 contradiction in 2 comparisons with sharp predictions." in printed
 
 
 # Options -----------------------------------------------------------------------------------------

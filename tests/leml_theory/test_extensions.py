@@ -27,15 +27,29 @@ from leml_solver import (
     fit_factors,
     minimise,
 )
-from leml_theory.bounds import RiskSetting, Setting, complexity_bounds, expectation_bound
-from leml_theory.extensions import register_labels, register_law, register_loss
+from leml_theory.bounds import (
+    BoundValue,
+    RiskSetting,
+    Setting,
+    complexity_bounds,
+    expectation_bound,
+)
+from leml_theory.extensions import (
+    register_bound,
+    register_experiment,
+    register_labels,
+    register_law,
+    register_loss,
+    register_measurement,
+)
 from leml_theory.measurements import measure
 from leml_theory.rademacher import Estimate, rademacher_averages
 from leml_theory.risk import exact_risk, minimum_risk, population_risk
 from leml_theory.risk.exact import ResidualGaussianRisk
 from leml_theory.risk.population import gaussian_loss
 from leml_theory.runs.cells import Cell
-from leml_theory.sweep.__main__ import _parser
+from leml_theory.sweep.__main__ import _cells, _parser
+from leml_theory.sweep.experiments import Experiment
 from leml_theory.sweep.experiments.custom import WORLDS
 from leml_theory.worlds import LABELS, LAWS, feature_law, label_model
 from simulations import (
@@ -476,3 +490,39 @@ def test_a_loss_with_negative_values_is_certified_by_its_own_least_value():
     room = best.certificate.gap + found.certificate.gap + 1e-9 * shift  # gaps and rounding
     assert abs(found.certificate.objective + shift - best.certificate.objective) <= room
     assert found.certificate.gap <= 1e-4 * shift
+
+
+@pytest.mark.parametrize(
+    ("register", "given", "message"),
+    [
+        (register_law, ("mine", UniformSphere(3)), r"`factory` must be callable with \(d\): "),
+        (
+            register_labels,
+            ("mine", RandomSigns),
+            r"`factory` must be callable with \(d, L, rng\): ",
+        ),
+        (register_loss, (Huber,), "`loss` must be an instance of a subclass of Loss"),
+        (register_bound, (lambda setting: setting,), "`bound` must be of type Bound"),
+        (register_measurement, ("mine", len), r"`run` must be callable with \(parameters, rng\): "),
+        (register_experiment, (3,), "`experiment` must be of type Experiment"),
+        (
+            register_experiment,
+            (Experiment("MINE", "mine", lambda: []),),
+            r"The plan of `experiment` must be callable with \(preset\): ",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused_when_it_is_registered(register, given, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        register(*given)
+
+
+@pytest.mark.parametrize("plan", [[], [3], 3])
+def test_a_plan_without_cells_is_refused(plan):
+    with pytest.raises(TypeError, match="The plan of MINE must return a list of Planned, got "):
+        _cells({"MINE": plan}, 0)
+
+
+def test_a_bound_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="`value` must be a number, infinity for no bound"):
+        BoundValue("mine", math.nan)
