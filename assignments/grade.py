@@ -1,8 +1,8 @@
 """Grade notebooks: ``python -m assignments.grade FOLDER_OR_FILE ...``.
 
 Merges marks into a CSV file and writes, for each submission, a page of feedback. What is graded
-stays graded: after an interruption the same command goes on with the rest. Rows and columns of the
-file that are not graded now stay as they are; the file as it was is kept in NAME-before/.
+stays graded: after an interruption the same command continues with the rest. Rows and columns of
+the file that are not graded now stay as they are; the file as it was is kept in NAME-before/.
 """
 
 from __future__ import annotations
@@ -149,7 +149,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--term", type=int, default=0, help="as given to the builder")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds per cell or call")
     parser.add_argument("--jobs", type=whole_number(), default=1, help="submissions graded at once")
-    parser.add_argument("--weak-fence", action="store_true", help="go on where limits are missing")
+    parser.add_argument(
+        "--weak-fence", action="store_true", help="run even where limits are missing"
+    )
     return parser
 
 

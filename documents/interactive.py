@@ -1,4 +1,4 @@
-"""Pages that one file holds whole: data, script and style, and not a request to anybody."""
+"""Pages held in one file: data, script and style, with no request to any server."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""The one way to a PDF: Markdown becomes an HTML page, and Chromium without a window prints it."""
+"""The one way to a PDF: Markdown becomes an HTML page, which headless Chromium prints."""
 
 import base64
 import os

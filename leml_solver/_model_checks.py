@@ -108,7 +108,7 @@ def _check_labels(model: Any, L: int) -> None:
 
 def _check_distinct(array: NDArray[Any], name: str, count: int) -> None:
     if array.shape != (count,) or array.dtype.kind not in "biufU" or not array.dtype.isnative:
-        raise ValueError(f"`{name}` must be {count} numbers or texts, got {array.dtype}")
+        raise ValueError(f"`{name}` must be {count} numbers or strings, got {array.dtype}")
     if np.unique(array).size != count or (array.dtype.kind == "f" and np.isnan(array).any()):
         raise ValueError(f"`{name}` must be distinct")
 

@@ -91,7 +91,7 @@ class BlockFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> BlockFolder:
-        """Read what a folder says of itself."""
+        """Read the index of a folder."""
         place = Path(path)
         try:
             with open_regular(place / _INDEX) as file:
@@ -276,7 +276,7 @@ class _Writer:
         return {name: _checksum(array) for name, array in arrays.items()}
 
     def finish(self) -> None:
-        """Write the index, without which a folder is no folder of blocks."""
+        """Write the index, without which a folder is not a folder of blocks."""
         if self.shape is None:
             raise ReadError("expected rows, got none.")
         index = {
@@ -383,8 +383,8 @@ def fit_blocks(
     rank, penalty, loss, random_state, options
         As in `fit_factors`; without `refine`, `warm_start_rows` and ``certify="rank"``.
     scratch : path, optional
-        Folder for X W, n k numbers that go when the fit ends; by default that of the blocks if it
-        can be written to, else the system's for temporary files.
+        Folder for X W, n k numbers that are deleted when the fit ends; by default that of the
+        blocks if it can be written to, else the system's for temporary files.
     """
     source = as_source(blocks, loss, options)
     place = None
@@ -399,7 +399,7 @@ def fit_blocks(
 
 @dataclass(frozen=True, slots=True)
 class FolderSource:
-    """Blocks that whoever works on them reads from a folder."""
+    """Blocks that the process working on them reads from a folder."""
 
     folder: BlockFolder
     loss: Loss

@@ -76,7 +76,7 @@ def fit_factors(
     Returns
     -------
     FactorResult
-        Equal to the bit whatever the number of workers, on one kind of processor; equal to that of
+        Bit-identical whatever the number of workers, on one kind of processor; equal to that of
         `leml_solver.fit_factors` to rounding.
 
     Raises
@@ -289,7 +289,7 @@ def _share(work: Work, block: Block, tokens: list[int | None], *values: Any) -> 
 
 
 def _aligned(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array as this process would have made it: others give products in other bits.
+    """Return an array as this process would have made it: products with others differ in rounding.
 
     Small arrays arrive in the middle of a message, at any address.
     """

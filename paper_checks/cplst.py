@@ -1,4 +1,4 @@
-"""Claims 1 and 2 on data of one's own: the residuals between the two closed forms, explained.
+"""Claims 1 and 2 on data of your own: the residuals between the two closed forms, explained.
 
 from paper_checks.cplst import cplst_report
 

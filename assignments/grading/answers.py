@@ -178,7 +178,8 @@ def fence_refusal(missing: list[str]) -> str:
     return (
         f"the fence is down: this machine does not limit {' and '.join(missing)}, so answers "
         "could read the tests. Install bubblewrap, or use Linux 5.13 or newer on a 64-bit PC, and "
-        "not as root where there is no other user; --weak-fence goes on, and every result says so."
+        "not as root where there is no other user; --weak-fence runs all the same, and every "
+        "result says so."
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a fit stands, in a file: a fit that was killed goes on from its last outer iteration."""
+"""The state of a fit, in a file: a fit that was killed continues from its last outer iteration."""
 
 import json
 import os

@@ -57,7 +57,7 @@ class RankSearch:
     seconds : float
         Most seconds of the ascent.
     restart : bool
-        Where the search finds a better point of the same rank than the fit, go on from there and
+        Where the search finds a better point of the same rank than the fit, continue from there and
         return it; otherwise the fit stays as it is, and its status and certificate say so.
 
     Examples

@@ -63,7 +63,7 @@ def npz_blocks(path: str, rows_named: str | None, rows: int) -> Iterator[Dataset
 
 
 def _streamed(arrays: Arrays, members: Any, rows_named: str | None, rows: int) -> Iterator[Dataset]:
-    """Yield the rows of two CSR matrices whose long parts are read on and on."""
+    """Yield the rows of two CSR matrices whose long parts are read piece by piece."""
     ends = {name: arrays[f"{name}_indptr"].astype(np.int64) for name in "XY"}
     n = ends["X"].size - 1
     kept = _chosen(_splits(arrays, n), rows_named, n)

@@ -78,7 +78,7 @@ def check_bound(
     if len(signature(bound.formula).parameters) != 1:
         raise TypeError(
             f"`bound` must be a bound on the Rademacher average, whose formula takes a Setting "
-            f"alone; '{bound.name}' takes more. Bounds on risks are held against draws in a sweep."
+            f"alone; '{bound.name}' takes more. Bounds on risks are compared with draws in a sweep."
         )
     source = np.random.default_rng(0) if rng is None else rng
     wanted = positive_integer(settings, "settings")

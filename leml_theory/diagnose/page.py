@@ -12,7 +12,7 @@ from leml_theory.diagnose.wording import details, findings, summary, which
 from leml_theory.rademacher import Estimate
 
 _WIDTH = 98
-_ERRORS = "(+- is one standard error; a difference is called clear from two on.)"
+_ERRORS = "(+- is one standard error; a difference of more than two is called clear.)"
 _FEATURE_LINES: dict[str, Callable[[FeatureFacts], str]] = {
     "Sigma = mean |x|^2": lambda facts: f"{facts.moments.second_moment:.5g}",
     "sigma_1 = |mean x x^T|": lambda facts: f"{facts.moments.top_eigenvalue:.5g}",

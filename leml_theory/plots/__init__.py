@@ -8,7 +8,7 @@ Each picture is one call::
 
 To read in this order: `panel` (what a panel shows), `catalogue` (the panels of every experiment),
 `validity` (where a bound may be drawn as one), `curves` and `categories` (the layers of a panel),
-`hues` and `grids` (those of a grid of one's own), `titles` and `captions` (what is said of them,
+`hues` and `grids` (those of a grid of your own), `titles` and `captions` (what is said of them,
 derived from what is judged and drawn), `compose` (from panels to a figure), `pictures` (the
 calls above); `style` and `ticks` say how it looks, `diagnosis` draws a diagnosis.  Pictures know
 the tables of `leml_theory.sweep`; nothing there but the command knows pictures.

@@ -56,7 +56,7 @@ class Style:
         return int(_LETTERS * (3.1 if self.beside(columns) else self.width / columns))
 
 
-# A column has its caption in the paper; a slide has somebody who speaks.
+# A column has its caption in the paper; a slide has a speaker.
 STYLES = {
     "page": Style(),
     "column": Style(4.0, 3.25, 1, False),
@@ -277,7 +277,7 @@ def _balanced(text: str, letters: int) -> str:
 
 
 def add_legend(ax: Axes, width: float) -> None:
-    """Put a legend on axes of the caller's: inside where there is room, else a short one below."""
+    """Put a legend on given axes: inside where there is room, else a short one below."""
     entries = _entries(ax)
     if width >= _ROOMY:
         texts = [textwrap.fill(label, int(_LETTERS * width)) for label in entries]

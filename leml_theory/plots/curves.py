@@ -39,7 +39,7 @@ def draw_curves(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> Non
 
 
 def treat_zeros(ax: Axes, rows: pd.DataFrame) -> None:
-    """Name the points that a logarithmic axis cannot show; bars to zero leave through its end."""
+    """Name the points that a logarithmic axis cannot show; bars to zero run off its end."""
     if hidden := int((rows["value"] <= 0).sum()):
         text_entry(ax, f"{counted(hidden, 'point')} at or below zero, not shown on this axis")
     reach = rows[(rows["value"] > 0) & (ERRORS * rows["stderr"] > 0.8 * rows["value"])]
@@ -168,7 +168,7 @@ def _draw_lower_bound(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
 
 
 def _rows_of_own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the rows of the ball that a bound of one's own speaks of: trace, if it can."""
+    """Return the rows of the ball that a bound of your own is about: trace, if possible."""
     frobenius = rows[rows["ball"] == "frobenius"]
     trace = bound_rows(rows)
     only = is_valid(frobenius, name).any() and not is_valid(trace, name).any()
@@ -195,7 +195,7 @@ def _draw_bound(
 
 
 def _draw_risk_bounds(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
-    """Draw bounds of one's own that hold with probability 1 - delta, where smallest."""
+    """Draw bounds of your own that hold with probability 1 - delta, where smallest."""
     for name, bound in RISK_BOUNDS.items():
         smallest = rows["high_probability_name"].eq(name)
         if bound.drawn == "always" and smallest.any():

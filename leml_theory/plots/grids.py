@@ -1,4 +1,4 @@
-"""The picture of a grid of one's own: any axis across, any axis as colour, the rest in panels."""
+"""The picture of a grid of your own: any axis across, any axis as colour, the rest in panels."""
 
 from __future__ import annotations
 

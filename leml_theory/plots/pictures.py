@@ -141,7 +141,7 @@ def plot_series(
     title: bool = True,
     legend: bool = True,
 ) -> Axes:
-    """Draw one series of an experiment on axes of the caller's.
+    """Draw one series of an experiment on the given axes.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def plot_series(
 
 
 def check_frame(frame: pd.DataFrame, needed: list[str]) -> None:
-    """Raise an error when the frame is no results frame, or holds no row of what is needed."""
+    """Raise an error unless the frame is a results frame with rows of all that is needed."""
     missing = [name for name in _NEEDED if name not in frame.columns]
     if missing:
         raise ValueError(

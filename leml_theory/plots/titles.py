@@ -71,9 +71,9 @@ def judged(frame: pd.DataFrame, ids: Iterable[str]) -> tuple[list[SlopeRow], lis
 
 
 def _phrases(rows: list[SlopeRow], told: Mapping[tuple[str, str], str]) -> list[str]:
-    """Return what is said of every such series, balls of which the same is said together.
+    """Return the sentence on every such series, balls with the same sentence together.
 
-    Of a slope that is held against two rules the first is given.
+    Of a slope that is judged by two rules the first is given.
     """
     first: dict[tuple[str, str, str], SlopeRow] = {}
     for row in rows:
@@ -89,7 +89,7 @@ def _phrases(rows: list[SlopeRow], told: Mapping[tuple[str, str], str]) -> list[
 
 
 def _sentence(balls: list[str], text: str) -> str:
-    """Return what is said of one ball, or of several at once."""
+    """Return the sentence on one ball, or on several at once."""
     names = [_SHORT.get(ball, LOOKS[ball].name) for ball in balls]
     if len(names) == 1:
         return f"{names[0]} {text}"
@@ -113,7 +113,7 @@ def claim(row: SlopeRow) -> str:
 
 
 def _agreeing(row: SlopeRow, number: str, target: str) -> str:
-    """Return what is said of a slope that agrees with what its rule asks."""
+    """Return the phrase for a slope that agrees with what its rule asks."""
     if row.rule in ("reject", "excluded"):
         return f"has {number}: the claimed slope {signed(row.asymptotic)} is rejected"
     if row.rule == "steeper":

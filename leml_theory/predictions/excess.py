@@ -133,7 +133,7 @@ def predict_world(
     draws: int | None = None,
     rng: np.random.Generator,
 ) -> dict[str, Predicted]:
-    """Predict the excess risks of four methods in a world of one's own.
+    """Predict the excess risks of four methods in a world of your own.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def plain_scalar(value: Any, name: str) -> Scalar:
     plain = value.item() if isinstance(value, np.generic) else value
     if plain is not None and type(plain) not in (bool, int, float, str):
         raise TypeError(
-            f"`{name}` must be a number, a text, a truth value or None, "
+            f"`{name}` must be a number, a string, a Boolean or None, "
             f"got {value!r} ({type(value).__name__}); convert it first."
         )
     if isinstance(plain, str):
@@ -52,7 +52,9 @@ def plain_value(value: Any, name: str) -> Any:
 def _plain_name(key: Any, name: str) -> str:
     """Return the name of a value, which must be a text."""
     if type(key) is not str:
-        raise TypeError(f"The names in `{name}` must be texts, got {key!r} ({type(key).__name__}).")
+        raise TypeError(
+            f"The names in `{name}` must be strings, got {key!r} ({type(key).__name__})."
+        )
     _check_text(key, name)
     return key
 
@@ -95,7 +97,7 @@ class Cell:
     kind : str
         Name of the measurement.
     parameters : mapping of str to JSON values
-        Numbers (finite), texts, truth values, None, and lists and mappings of these. The number 1
+        Numbers (finite), strings, Booleans, None, and lists and mappings of these. The number 1
         and the number 1.0 make different cells.
     seed : int, at least 0
         Seed of the whole run; another seed makes every cell another cell.
@@ -123,7 +125,7 @@ class Cell:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters, as a dictionary of the caller's own (tuples have become lists)."""
+        """The parameters, as a fresh dictionary (tuples have become lists)."""
         return json.loads(self.parameters_json)  # type: ignore[no-any-return]
 
     def rng(self) -> np.random.Generator:

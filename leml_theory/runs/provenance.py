@@ -1,6 +1,6 @@
 """Where results come from: the code, the libraries, the processor and the command of a process.
 
-Two results of one cell that come from processes of one kind must be equal to the bit.  Those of
+Two results of one cell that come from processes of one kind must be bit-identical.  Those of
 different kinds (another processor, BLAS kernel or version of a library) must agree within
 `TOLERANCE`.  Results of different code are never mixed.
 """
@@ -75,7 +75,7 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """What results depend on to the bit, as one text."""
+        """All that the bits of a result depend on, as one string."""
         return canonical_json([self.code, self.versions, self.blas, self.processor])
 
     def differences(self, here: Source) -> list[str]:

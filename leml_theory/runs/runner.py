@@ -57,7 +57,7 @@ class RunError(RuntimeError):
     Attributes
     ----------
     failures : tuple of Failure
-        The cells that raised or killed their process; empty when the run could not go on.
+        The cells that raised or killed their process; empty when the run could not continue.
     """
 
     def __init__(self, message: str, failures: tuple[Failure, ...] = ()) -> None:
@@ -87,8 +87,8 @@ def execute(
     jobs : int
         Number of worker processes; 1 measures in this process.
     measure : callable
-        Pure function from a cell to its records: mappings of texts to numbers (NaN and infinities
-        too), texts, truth values or None.
+        Pure function from a cell to its records: mappings of strings to numbers (NaN and infinities
+        too), strings, Booleans or None.
     progress : bool
         Show on standard error how far the run has got, and the time left.
     cluster : str or None
@@ -169,7 +169,7 @@ def _safe(store: Store) -> str:
     status = store.status()
     return (
         f"{status.done} of {status.total} cells are safe in `{store.folder}`; "
-        "run the same command again to go on from there."
+        "run the same command again to continue from there."
     )
 
 
@@ -286,7 +286,7 @@ def _batches(queue: _Queue, workers: Workers, work: _Work) -> Iterator[_Batch]:
 
 
 def _counted(deaths: int, reason: Killed) -> int:
-    """Return the number of deaths in a row, or raise if there are too many to go on."""
+    """Return the number of deaths in a row, or raise if there are too many to continue."""
     if deaths >= _MOST_DEATHS:
         raise ClusterError(
             f"Worker processes die whatever they measure, {deaths} times in a row: {reason}. "

@@ -2,7 +2,7 @@
 
     manifest.json      what grid and seed the folder belongs to
     shards/*.jsonl     one result per line; each run appends to a file of its own
-    provenance/*.json  what each process was that measured; every line names one of them
+    provenance/*.json  what each measuring process was; every line names one of them
     lock               held by the run that is writing, released by the system when it ends or dies
 
 Reading executes nothing: everything is JSON.
@@ -113,7 +113,7 @@ def checked_records(records: Any) -> list[Record]:
 def _checked_record(record: Any, place: str) -> Record:
     """Return a record of plain scalars, or say which one cannot be stored."""
     if not isinstance(record, Mapping) or not all(type(name) is str for name in record):
-        raise TypeError(f"`{place}` must map texts to scalars, got {record!r}.")
+        raise TypeError(f"`{place}` must map strings to scalars, got {record!r}.")
     return {
         str(plain_scalar(name, place)): plain_scalar(value, f"{place}: {name}")
         for name, value in record.items()
@@ -442,7 +442,7 @@ class Store:
     def adopt(self, other: Store, keys: Collection[str]) -> int:
         """Copy the results that another store has of these cells, and return how many are new.
 
-        Those that are here already, to the bit, are not copied.
+        Those that are here already, bit for bit, are not copied.
         """
         with self.lock(), contextlib.closing(Shard(self.shards)) as shard:
             here = {_bits(result) for _, result in self._content().lines}
@@ -515,7 +515,7 @@ class _Content:
                 self.damage.append(f"{strange[0]} {_CONFLICT} (cell {key}). {ELSEWHERE}.")
 
     def _agree(self, first: Result, second: Result) -> bool:
-        """Compare to the bit, or within the tolerance if processes of two kinds measured."""
+        """Compare bit for bit, or within the tolerance if processes of two kinds measured."""
         if _bits(first) == _bits(second):
             return True
         kinds = [self.sources[r.source].kind if r.source else "" for r in (first, second)]

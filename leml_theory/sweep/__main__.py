@@ -145,7 +145,9 @@ def _chosen(options: argparse.Namespace) -> tuple[list[Experiment], dict[str, An
         ids = options.only or list(EXPERIMENTS)
         return [EXPERIMENTS[name] for name in ids], {"preset": options.preset, "experiments": ids}
     if options.only:
-        raise ValueError("--only chooses experiments and cannot be joined with a grid of your own.")
+        raise ValueError(
+            "--only chooses experiments and cannot be combined with a grid of your own."
+        )
     return [grid.experiment()], {"experiments": [GRID], "grid": dict(grid.spec)}
 
 
@@ -290,12 +292,14 @@ def _partial(store: Store) -> pd.DataFrame:
     description, status = store.manifest.description, store.status()
     known = _known(description["experiments"], description.get("grid", {}))
     if strange := [name for name in description["experiments"] if name not in known]:
-        raise ValueError(f"Experiment {strange[0]} is not known; give the --plugin that has it.")
+        raise ValueError(
+            f"Experiment {strange[0]} is not known; give the --plugin that defines it."
+        )
     plans = {name: one.plan(description.get("preset", "quick")) for name, one in known.items()}
     frame = results_frame(plans, store.manifest.seed, store.load())
     done = f"{status.done} of {status.total} cells are measured so far"
     if frame.empty:
-        raise ValueError(f"`{store.folder}`: {done}; run the same command again to go on.")
+        raise ValueError(f"`{store.folder}`: {done}; run the same command again to continue.")
     print(f"{done}; what they show may change.", file=sys.stderr)
     return frame
 

@@ -76,10 +76,11 @@ class Effort:
         if left and self.learnt_from:
             # No process is faster than the longest cell.
             wall = max(self.seconds / min(jobs, left), self.longest)
+            processes = counted(jobs, "process", "processes")
             said.append(
-                f"about {duration(wall)} in {jobs} processes, the longest cell "
-                f"{duration(self.longest)} (learnt from {self.learnt_from} measured cells; expect "
-                "a factor of 5 either way)"
+                f"about {duration(wall)} in {processes}, the longest cell {duration(self.longest)} "
+                f"(learnt from {counted(self.learnt_from, 'measured cell')}; expect a factor of 5 "
+                "either way)"
             )
         return [*said, *self.memory_lines(jobs)]
 
@@ -93,7 +94,7 @@ class Effort:
         remedy = f"give --jobs {most}" if most else "lower n, d or L, or take a larger machine"
         return [
             f"{said}, {needed / 1e9:.1f} GB in all",
-            f"WARNING: only {there / 1e9:.1f} GB are available; {remedy}.",
+            f"WARNING: only {there / 1e9:.1f} GB is available; {remedy}.",
         ]
 
 

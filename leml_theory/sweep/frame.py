@@ -41,7 +41,7 @@ _FIRST = [
     "unpredicted", "signal", "delta", "high_probability", "high_probability_name", "exceedances",
     "offset_stderr", "minimax",
 ]  # fmt: skip
-# What the bounds speak of; a measurement of one's own may be of something else.
+# What the bounds are about; a measurement of your own may be about something else.
 _BOUNDED = (
     "rademacher average", "supremum deviation", "excess risk", "generalisation gap",
     "predicted excess",
@@ -135,7 +135,7 @@ def _average_is_sharp(row: Row) -> bool:
 
 
 def _bounds(row: Row) -> dict[str, BoundValue]:
-    """Evaluate every bound on the row's quantity; none for rows that no bound speaks of."""
+    """Evaluate every bound on the row's quantity; none for rows that no bound is about."""
     ball = "trace" if row["ball"] == "leml" else row["ball"]  # LEML's Z lies in the trace ball
     if row["quantity"] not in _BOUNDED or ball not in BALLS or row["law"] not in LAWS:
         return {}
@@ -172,13 +172,13 @@ def bounds_in(frame: pd.DataFrame) -> list[str]:
 
 
 def comparisons(frame: pd.DataFrame) -> int:
-    """Return how many bounds a measurement is held against: on means, and on single draws."""
+    """Return how many bounds a measurement is compared with: on means, and on single draws."""
     means = sum(int(is_valid(frame, name).sum()) for name in bounds_in(frame))
     return means + int(frame["exceedances"].notna().sum())
 
 
 def is_valid(rows: pd.DataFrame, bound: str) -> NDArray[np.bool_]:
-    """Return where the bound is valid; a row that no bound speaks of counts as not valid."""
+    """Return where the bound is valid; a row that no bound is about counts as not valid."""
     told = [str(flag) == "True" for flag in rows[f"{bound}_valid"]]  # NaN and text after a CSV
     valid: NDArray[np.bool_] = np.array(told, bool) & np.isfinite(rows[bound].to_numpy(float))
     return valid
@@ -221,7 +221,7 @@ def undecided_bounds(frame: pd.DataFrame) -> list[Row]:
 
 
 def _held(frame: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
-    """Return every valid bound on a mean with the row it is held against."""
+    """Return every valid bound on a mean with the row it is compared with."""
     for name in bounds_in(frame):
         for _, row in frame[is_valid(frame, name)].iterrows():
             yield name, row

@@ -147,7 +147,7 @@ def verdict_lines(summary: Summary) -> list[str]:
 
 
 def _comparison(row: dict[str, Any], relation: str) -> str:
-    """Return in words how one measured value lies to one bound."""
+    """Return in words how one measured value compares with one bound."""
     return (
         f"{row['experiment']} {row['series']}: {row['quantity']} {row['value']:.4g} of the "
         f"{row['ball']} ball {relation} {row['bound']} = {row['bound_value']:.4g} at "

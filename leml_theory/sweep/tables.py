@@ -60,7 +60,7 @@ def slope_frame(rows: Iterable[SlopeRow]) -> pd.DataFrame:
 
 
 def imprecise(frame: pd.DataFrame) -> list[str]:
-    """Return a line about the values that did not reach the precision asked for, if there are."""
+    """Return a line about the values that missed the precision asked for, if there are any."""
     rows = frame[frame["precision"].notna() & (frame["quantity"] != "generalisation gap")]
     if rows.empty:
         return []
@@ -78,7 +78,7 @@ def imprecise(frame: pd.DataFrame) -> list[str]:
 
 
 def _with_error(value: float, stderr: float) -> str:
-    """Return a value with its standard error, in as many digits as the error has meaning."""
+    """Return a value with its standard error, in as many digits as the error makes meaningful."""
     if not stderr or math.isnan(stderr):
         return _short(value)
     digits = max(1, math.floor(math.log10(abs(value) or 1)) - math.floor(math.log10(stderr)) + 2)

@@ -78,7 +78,7 @@ def test_a_million_rows_are_warned_of(monkeypatch):
     assert memory_of(big) > 8 * 10**6 * 1024  # the sample alone
     monkeypatch.setattr(effort, "free_memory", lambda: 16e9)
     (_, warning) = Effort(1, 0, 1.0, 1.0, memory_of(big), 1).memory_lines(2)
-    assert "WARNING: only 16.0 GB are available; lower n, d or L" in warning
+    assert "WARNING: only 16.0 GB is available; lower n, d or L" in warning
     (_, warning) = Effort(2, 0, 1.0, 1.0, 9e9, 1).memory_lines(2)
     assert "give --jobs 1" in warning
     assert len(Effort(2, 0, 1.0, 1.0, 1e9, 1).memory_lines(2)) == 1

@@ -109,8 +109,8 @@ def test_numpy_scalars_are_stored_as_plain_ones():
     ("records", "message"),
     [
         ({"value": 1.0}, "must return a list of records"),
-        ([1.0], "`record 0` must map texts to scalars"),
-        ([{}, {2: 1.0}], "`record 1` must map texts to scalars"),
+        ([1.0], "`record 0` must map strings to scalars"),
+        ([{}, {2: 1.0}], "`record 1` must map strings to scalars"),
         ([{"value": [1.0]}], "`record 0: value` must be a number.*list"),
         ([{"value": np.longdouble(1)}], "`record 0: value` must be a number.*longdouble"),
     ],

@@ -39,7 +39,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A slope to be fitted, and the rule it is held against.
+    """A slope to be fitted, and the rule that judges it.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Fit:
         'excluded': as 'reject', where the prediction is a limit and so no target for a slope.
         'steeper': steeper than the asymptotic one.
         'fast': a fast rate where it is not slower than the asymptotic one; never a failure.
-        'reported': fitted and shown, held against nothing.
+        'reported': fitted and shown, compared with nothing.
     asymptotic : dict of str to float
         Expected slope for each ball in the limit; only these balls are fitted.
     times_root_n : bool

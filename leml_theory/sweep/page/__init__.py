@@ -1,7 +1,7 @@
 """The report of a sweep as a page: bounds that follow sliders, with the run's points on top.
 
 Closed-form bounds are computed in the page by `bounds.js`, a translation of `leml_theory.bounds`
-that a test holds against the Python functions in a browser.  Whatever needs matrices or samples
+that a test compares with the Python functions in a browser.  Whatever needs matrices or samples
 is taken from the results and shown at the cells of the run alone.
 """
 
