@@ -10,7 +10,7 @@ from functools import partial
 
 from tqdm import tqdm
 
-from command_line import add_seed, output_folder, page_parser, run_command
+from command_line import add_seed, counted, output_folder, page_parser, run_command
 from documents import check_target, write_document
 from paper_checks.checking import Statement, Verdict
 from paper_checks.checking.errata import TITLE, errata
@@ -54,14 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from paper_checks.reproduction.command import main as reproduce
 
         return reproduce(given[1:])
-    parser = _parser()
-    options = parser.parse_args(given)
-    commands: dict[str, Callable[[argparse.Namespace], int]] = {
-        "run": _run,
-        "list": _list,
-        "show": _show,
-        "errata": _errata,
-    }
+    options = _parser().parse_args(given)
+    commands = {"run": _run, "list": _list, "show": _show, "errata": _errata}
 
     def work() -> int:
         _check_usage(options)
@@ -73,20 +67,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     parser = page_parser("paper_checks", _DESCRIPTION, _EPILOGUE)
-    commands = ("run", "list", "show", "errata")
-    parser.add_argument("command", nargs="?", default="run", choices=commands)
-    parser.add_argument("ids", nargs="*", metavar="ID", help="the statements to show")
-    parser.add_argument("--quick", action="store_true", help="smaller sizes, under a minute")
-    parser.add_argument(
-        "--only", metavar="PATTERN", help="ids, places or verdicts, such as 'T4.*,Lemma 2'"
-    )
-    parser.add_argument("--json", action="store_true", help="print only a JSON object")
+    add = parser.add_argument
+    add("command", nargs="?", default="run", choices=("run", "list", "show", "errata"))
+    add("ids", nargs="*", metavar="ID", help="the statements to show")
+    add("--quick", action="store_true", help="smaller sizes, under a minute")
+    add("--only", metavar="PATTERN", help="ids, places or verdicts, such as 'T4.*,Lemma 2'")
+    add("--json", action="store_true", help="print only a JSON object")
     add_seed(parser)
-    parser.add_argument(
-        "--out", metavar="FILE", help="write the errata there: FILE.md, or FILE.pdf by Chromium"
-    )
-    parser.add_argument("--report", metavar="DIR", help="write a report with pictures there")
-    parser.add_argument("--html", metavar="FILE", help="write a page with filters and evidence")
+    add("--out", metavar="FILE", help="write the errata there: FILE.md, or FILE.pdf by Chromium")
+    add("--report", metavar="DIR", help="write a report with pictures there")
+    add("--html", metavar="FILE", help="write a page with filters and evidence")
     return parser
 
 
@@ -194,14 +184,10 @@ def _summary(results: Sequence[Result]) -> list[str]:
     counts = Counter(result.statement.verdict for result in results)
     verdicts = ", ".join(f"{counts[v]} {v.name.lower()}" for v in Verdict if counts[v])
     seconds = sum(result.seconds for result in results)
-    lines = ["", f"{len(results)} statements: {verdicts}; {seconds:.1f} s"]
-    failed = [result.statement.id for result in results if not result.as_recorded]
-    if failed:
-        return [
-            *lines,
-            f"NOT as recorded: {', '.join(failed)}; see `python -m paper_checks show ID`.",
-        ]
-    return [*lines, "All come out as recorded."]
+    line = f"{counted(len(results), 'statement')}: {verdicts}; {seconds:.1f} s"
+    failed = ", ".join(result.statement.id for result in results if not result.as_recorded)
+    wrong = f"NOT as recorded: {failed}; see `python -m paper_checks show ID`."
+    return ["", line, wrong if failed else "All come out as recorded."]
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -62,13 +62,8 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--data", required=True, metavar="FILE", help="svmlight, extreme, arff or npz file")
     add("--split", type=share_or_name, metavar="WHICH", help=_SPLIT)
-    add(
-        "--observed",
-        type=float,
-        default=1.0,
-        metavar="SHARE",
-        help="share of labels kept (default 1)",
-    )
+    text = "share of labels kept (default 1)"
+    add("--observed", type=float, default=1.0, metavar="SHARE", help=text)
     add("--draws", type=whole_number(), default=20, metavar="N", help="draws of signs (default 20)")
     add_seed(parser)
     add_plugin(parser)

@@ -36,6 +36,7 @@ def _options() -> dict[str, tuple[Reader, str, str]]:
     seen = "uniform, replaced (uniform with replacement), heavy:SHARE or zipf:EXPONENT"
     worlds = f"labels and risk: {', '.join(WORLDS)}, rank-K, planted:RHO (default averages)"
     precise = "draw until standard errors are this share of the values, instead of a fixed number"
+    draws = "draws per cell (default 50), or in the first batch with --precision (default 20)"
     share = "share of labels observed, each with this probability, instead of --s and --skew"
     return {
         "n": (sizes, "N,...", "points, such as 256,1e6 (default 256,1024,4096)"),
@@ -50,11 +51,7 @@ def _options() -> dict[str, tuple[Reader, str, str]]:
         "loss": (words, "NAME,...", f"{', '.join(LOSSES)} (default: the world's own)"),
         "solver": (words, "NAME,...", "exact, leml or both (default exact)"),
         "rank": (sizes, "K,...", "rank of LEML (default 4)"),
-        "draws": (
-            whole_number(),
-            "T",
-            "draws per cell (default 50), or in the first batch with --precision (default 20)",
-        ),
+        "draws": (whole_number(), "T", draws),
         "precision": (_share, "SHARE", precise),
         "x": (str, "AXIS", "horizontal axis (default: the longest axis of numbers)"),
         "y": (str, "AXIS", "vertical axis of a heat map, instead of curves"),

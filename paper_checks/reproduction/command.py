@@ -49,25 +49,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     parser = page_parser("paper_checks reproduce", _DESCRIPTION, _EPILOGUE)
-    parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz (default: $LEML_DATA)")
-    parser.add_argument("--out", required=True, metavar="OUT", help="output folder")
-    parser.add_argument(
-        "--dataset", type=words, default=[], metavar="NAMES", help="such as bibtex,delicious"
-    )
-    parser.add_argument(
-        "--table", type=words, default=[], metavar="NUMBERS", help="such as 6,7,8,9,10"
-    )
-    parser.add_argument(
-        "--method", type=words, default=[], metavar="NAMES", help=", ".join(METHODS)
-    )
+    add = parser.add_argument
+    add("--data", metavar="DIR", help="folder of NAME.npz (default: $LEML_DATA)")
+    add("--out", required=True, metavar="OUT", help="output folder")
+    add("--dataset", type=words, default=[], metavar="NAMES", help="such as bibtex,delicious")
+    add("--table", type=words, default=[], metavar="NUMBERS", help="such as 6,7,8,9,10")
+    add("--method", type=words, default=[], metavar="NAMES", help=", ".join(METHODS))
     text = "fewer starts, patterns and folds, and a budget of a minute"
-    parser.add_argument("--quick", action="store_true", help=text)
+    add("--quick", action="store_true", help=text)
     text = "minutes after which a partial table is printed (default: no limit; 1 with --quick)"
-    parser.add_argument(
-        "--budget", type=lambda text: numbers(0.01, 1e6)(text)[0], metavar="MINUTES", help=text
-    )
+    add("--budget", type=lambda text: numbers(0.01, 1e6)(text)[0], metavar="MINUTES", help=text)
     text = "measure again what other code or another version measured"
-    parser.add_argument("--recompute", action="store_true", help=text)
+    add("--recompute", action="store_true", help=text)
     add_seed(parser)
     add_jobs(parser)
     return parser
@@ -75,19 +68,17 @@ def _parser() -> argparse.ArgumentParser:
 
 def _request(options: argparse.Namespace) -> Request:
     """Return the selection, or say which name is not known."""
-    tables = options.table
     known = [str(number) for number in sorted([*TABLES, *LARGE])]
-    if strange := [word for word in tables if word not in known]:
+    if strange := [word for word in options.table if word not in known]:
         raise ValueError(f"no table {', '.join(strange)}; there are {', '.join(known)}.")
     names = {name.lower(): name for name in METHODS}
-    methods = options.method
-    if strange := [word for word in methods if word.lower() not in names]:
+    if strange := [word for word in options.method if word.lower() not in names]:
         raise ValueError(f"no method {', '.join(strange)}; there are {', '.join(METHODS)}.")
     return Request(
         folder=data_folder(options.data),
         datasets=tuple(options.dataset),
-        tables=tuple(map(int, tables)),
-        methods=tuple(names[word.lower()] for word in methods),
+        tables=tuple(map(int, options.table)),
+        methods=tuple(names[word.lower()] for word in options.method),
         quick=options.quick,
         seed=options.seed,
     )
@@ -110,7 +101,8 @@ def _reproduce(options: argparse.Namespace) -> int:
         failure = _measure(cells, store, request, options, minutes)
     measured = Measured(plan, store.load())
     frame = results_table(measured)
-    _write(Path(options.out), frame, measured, _run(options, plan))
+    _write_texts(Path(options.out), frame, measured, _run(options, plan))
+    _draw(Path(options.out), frame)
     for line in (*terminal_lines(frame), "", *findings(measured, frame)):
         print(line)
     print(f"Tables and figures are in {options.out}.")
@@ -123,7 +115,7 @@ def _grown(out: Path, plan: Plan, store: Store, run: str, shown: set[int]) -> No
     """Write the table as far as it goes, and print the rows that are new."""
     measured = Measured(plan, store.load())
     frame = results_table(measured)
-    _write_texts(out, frame, measured, f"{run} Partial: {len(measured.records)} are done.")
+    _write_texts(out, frame, measured, f"{run} Partial: {len(measured.records)} done.")
     keys = [hash(tuple(row)) for row in frame.iloc[:, :8].astype(str).itertuples(index=False)]
     new = frame.loc[[key not in shown for key in keys]]  # without loc, [] would drop the columns
     shown.update(keys)
@@ -134,7 +126,7 @@ def _grown(out: Path, plan: Plan, store: Store, run: str, shown: set[int]) -> No
 def _run(options: argparse.Namespace, plan: Plan) -> str:
     """Say how the numbers were made."""
     size = "quick run" if options.quick else "full run"
-    return f"{size}, seed {options.seed}, {len(plan.all_cells())} trainings."
+    return f"{size}, seed {options.seed}, {counted(len(plan.all_cells()), 'training')}."
 
 
 def _store(out: Path, cells: Sequence[Cell], recompute: bool) -> Store:
@@ -183,12 +175,6 @@ def _measure(
         rest = str(stop).removeprefix("Interrupted. ")
         return f"the budget of {minutes:g} min is used up. {rest}"
     return ""
-
-
-def _write(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None:
-    """Write the table, the page and the figures."""
-    _write_texts(out, frame, measured, run)
-    _draw(out, frame)
 
 
 def _write_texts(out: Path, frame: pd.DataFrame, measured: Measured, run: str) -> None:

@@ -40,7 +40,7 @@ def time_left(cells: Sequence[Cell], seconds: Mapping[str, float], jobs: int) ->
         return f"{said}, no estimate yet"
     said += f", about {sum(known) / jobs:.0f} s left" if left else ""
     if unknown := len(left) - len(known):
-        said += f" for {len(known)} of them; {unknown} are of kinds not tried yet"
+        said += f" for {len(known)} of them; {unknown} of kinds not tried yet"
     return said
 
 

@@ -185,7 +185,7 @@ def test_the_time_left_is_told_by_kind(folder):
     assert len(fast) == 5
     assert time_left(cells, {}, 2) == f"0 of {len(cells)} trainings, no estimate yet"
     seconds = {fast[0].key: 2.0, fast[1].key: 4.0}
-    unknown = f"{len(slow)} are of kinds not tried yet"
+    unknown = f"{len(slow)} of kinds not tried yet"
     assert time_left(cells, seconds, 1).endswith(f"about 9 s left for 3 of them; {unknown}")
     seconds[slow[0].key] = 100.0
     expected = (9 + 100 * (len(slow) - 1)) / 2
@@ -214,7 +214,7 @@ def test_the_table_grows_while_trainings_go_on(folder, tmp_path, capsys):
     for lines in (7, 0):  # a title, a head and five rows; then nothing that is new
         command._grown(tmp_path, plan, Store.open(place), "quick run.", shown)
         assert len(capsys.readouterr().out.splitlines()) == lines
-    assert "quick run. Partial: 5 are done." in (tmp_path / "tables.md").read_text()
+    assert "quick run. Partial: 5 done." in (tmp_path / "tables.md").read_text()
 
 
 def test_trainings_that_fill_no_row_yet_print_nothing(folder, tmp_path, capsys):
