@@ -7,6 +7,7 @@ Paper: Section 5.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -100,13 +101,9 @@ class _CrossValidated(LowRankEstimator):
         for rank, max_iter in np.unique(lines, axis=0):
             chosen = (lines == (rank, max_iter)).all(axis=1)
             error = table["std_test_score"][chosen] / np.sqrt(self.n_splits_)
-            ax.errorbar(
-                table["param_penalty"][chosen],
-                table["mean_test_score"][chosen],
-                error,
-                marker="o",
-                label=f"rank {rank}, at most {max_iter} iterations",
-            )
+            place = table["param_penalty"][chosen], table["mean_test_score"][chosen]
+            label = f"rank {rank}, at most {max_iter} iterations"
+            ax.errorbar(*place, error, marker="o", label=label)
         ax.plot(self.penalty_, self.best_score_, "*", color="black", markersize=14, label="chosen")
         ax.set(xscale="log", xlabel="penalty", ylabel="mean score held out")
         ax.legend()
@@ -384,13 +381,8 @@ def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
     for split in rows.split(X, y):
         kept, held = (_row_numbers(part, X.shape[0]) for part in split)
         fitted = replace(targets, labels=targets.labels.take(kept), n_rows=kept.size)
-        yield _Part(
-            X[kept],
-            fitted,
-            X[held],
-            targets.labels.take(held),
-            lambda rows=held: _safe_indexing(y, rows),  # type: ignore[misc]
-        )
+        y_held = partial(_safe_indexing, y, held)
+        yield _Part(X[kept], fitted, X[held], targets.labels.take(held), y_held)
 
 
 def _row_numbers(rows: Any, n: int) -> Array:

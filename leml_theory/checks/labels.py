@@ -41,7 +41,7 @@ def check_labels(
     >>> from simulations import AllOnes, IsotropicGaussian
     >>> findings = check_labels(AllOnes(2), IsotropicGaussian(3), draws=2000)
     >>> findings[0].claim
-    '`draw`: finite'
+    '`draw`: one label each'
     """
     open_probability(level, "level")
     source = np.random.default_rng(0) if rng is None else rng
@@ -50,9 +50,9 @@ def check_labels(
     rows, columns = np.divmod(np.arange(draws * n_labels), n_labels)
     drawn = np.asarray(labels.draw(X, rows, columns, source))
     shape = plain("`draw`: one label each", drawn.shape == rows.shape, f"{drawn.shape}")
-    settle(type(labels).__name__, [shape])
+    findings = settle(type(labels).__name__, [shape])
     Y = drawn.reshape(draws, n_labels)
-    findings = [*_values(labels, Y), *_moments(labels, law, X, Y)]
+    findings += [*_values(labels, Y), *_moments(labels, law, X, Y)]
     findings += [*_outcomes(labels, X, Y), *_kind(labels, X, Y)]
     return settle(type(labels).__name__, findings, level)
 

@@ -32,15 +32,13 @@ def check_loss(loss: Loss) -> list[Finding]:
     True
     """
     y, f = _grid(loss, 4.0, 2.0)
-    shapes = [
-        plain(f"`{method}`: entry by entry", np.shape(found) == f.shape, f"shape {np.shape(found)}")
-        for method in ("value", "derivative", "second_derivative", "conjugate")
-        for found in [getattr(loss, method)(y, f)]
-    ]
-    settle(f"The {loss.name} loss", shapes)
-    findings = _encoding(loss) + _derivatives(loss, y, f) + _curvature(loss, y, f)
-    findings += _conjugate(loss, y, f) + _domain(loss, y, f) + _constants(loss)
-    return settle(f"The {loss.name} loss", findings + _residual(loss, y, f) + _in_cvxpy(loss))
+    methods = ("value", "derivative", "second_derivative", "conjugate")
+    found = {f"`{name}`: entry by entry": np.shape(getattr(loss, name)(y, f)) for name in methods}
+    shapes = [plain(claim, shape == f.shape, f"shape {shape}") for claim, shape in found.items()]
+    findings = settle(f"The {loss.name} loss", shapes) + _encoding(loss)
+    findings += _derivatives(loss, y, f) + _curvature(loss, y, f) + _conjugate(loss, y, f)
+    findings += _domain(loss, y, f) + _constants(loss) + _residual(loss, y, f) + _in_cvxpy(loss)
+    return settle(f"The {loss.name} loss", findings)
 
 
 def _grid(loss: Loss, prediction_bound: float, label_bound: float) -> tuple[Array, Array]:
@@ -98,8 +96,7 @@ def _curvature(loss: Loss, y: Array, f: Array) -> list[Finding]:
     gaps = np.where(spread > tolerance, 0.0, np.abs(second - near) - tolerance)
     found = [_worst("`second_derivative`: the slope of `derivative`", gaps, y, f, "f")]
     if loss.curvature is not None:
-        finite = plain("`curvature`: None at a kink", np.isfinite(loss.curvature), "not finite")
-        found.append(finite)
+        found.append(plain("`curvature`: None at a kink", np.isfinite(loss.curvature), "infinite"))
         largest = np.maximum(np.maximum(right, left) / h, second)
         excess = largest - loss.curvature * (1 + 1e-6) - slack
         found.append(_worst("`curvature`: no larger second derivative", excess, y, f, "f"))

@@ -292,9 +292,7 @@ def _partial(store: Store) -> pd.DataFrame:
     description, status = store.manifest.description, store.status()
     known = _known(description["experiments"], description.get("grid", {}))
     if strange := [name for name in description["experiments"] if name not in known]:
-        raise ValueError(
-            f"Experiment {strange[0]} is not known; give the --plugin that defines it."
-        )
+        raise ValueError(f"Experiment {strange[0]} is not known; give the --plugin with it.")
     plans = {name: one.plan(description.get("preset", "quick")) for name, one in known.items()}
     frame = results_frame(plans, store.manifest.seed, store.load())
     done = f"{status.done} of {status.total} cells are measured so far"

@@ -128,12 +128,9 @@ def verdict_lines(summary: Summary) -> list[str]:
         f"{_comparison(row, 'lies above')} All draws are equal, which decides nothing: take more."
         for row in summary.undecided
     ]
-    open_ = len(summary.undecided)
-    rest = f", {open_} undecided" if open_ else ""
-    violations, held = (
-        counted(len(summary.violations), "violation"),
-        counted(summary.comparisons, "comparison"),
-    )
+    rest = f", {len(summary.undecided)} undecided" if summary.undecided else ""
+    violations = counted(len(summary.violations), "violation")
+    held = counted(summary.comparisons, "comparison")
     lines.append(f"{violations}{rest} in {held} with valid bounds.")
     lines += [_contradiction(row) for row in summary.contradictions]
     found = counted(len(summary.contradictions), "contradiction")

@@ -89,24 +89,17 @@ def within(minutes: float) -> Iterator[None]:
 
     Windows, which has no alarm, interrupts when the training that is going on has ended.
     """
-    if not minutes:
+    with contextlib.ExitStack() as stack:
+        if minutes and hasattr(signal, "setitimer"):
+            stack.callback(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, _stop))
+            stack.callback(signal.setitimer, signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_REAL, 60 * minutes)
+        elif minutes:
+            timer = threading.Timer(60 * minutes, _thread.interrupt_main)
+            timer.daemon = True
+            stack.callback(timer.cancel)
+            timer.start()
         yield
-    elif hasattr(signal, "setitimer"):
-        before = signal.signal(signal.SIGALRM, _stop)
-        signal.setitimer(signal.ITIMER_REAL, 60 * minutes)
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-    else:
-        timer = threading.Timer(60 * minutes, _thread.interrupt_main)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
 
 
 errors_name_arguments(globals())
