@@ -1,8 +1,8 @@
-"""Build the course: ``python -m assignments.build``.
+"""Build the course: `python -m assignments.build`.
 
-Makes two folders that are handed to different people. ``students/`` has a zip for each assignment:
-notebook, wheel, how to install. ``instructor/`` is private: executed solutions, autograders, zips
-for Gradescope and otter, and ``instructor.zip``, from which the course can be graded and built
+Makes two folders that are handed to different people. `students/` has a zip for each assignment:
+notebook, wheel, how to install. `instructor/` is private: executed solutions, autograders, zips
+for Gradescope and otter, and `instructor.zip`, from which the course can be graded and built
 without the project.
 """
 
@@ -126,7 +126,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m assignments.build", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("build/course"), help="(%(default)s)")
     parser.add_argument("--term", type=int, default=0, help="seeds the hidden tests, such as 2027")
-    parser.add_argument("--only", action="append", metavar="NAME", help="a or a_promise; repeat")
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="a or a_promise; may be repeated"
+    )
     parser.add_argument("--students", action="store_true", help="only the zips for students")
     parser.add_argument("--gradescope", action="store_true", help="only the zips for Gradescope")
     parser.add_argument("--otter", action="store_true", help="only otter's zips and notebooks")

@@ -74,7 +74,7 @@ def _handed(
     except SubmissionError as problem:
         return Handed(name, path, chosen, str(problem))
     belongs = chosen or _belonging(said, name, assignments) or guess(path)
-    unknown = "" if belongs else "its assignment cannot be told; name it with --assignment."
+    unknown = "" if belongs else "its assignment is not recognised; name it with --assignment."
     return Handed(name, path, belongs, unknown)
 
 

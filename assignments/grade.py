@@ -1,4 +1,4 @@
-"""Grade notebooks: ``python -m assignments.grade FOLDER_OR_FILE ...``.
+"""Grade notebooks: `python -m assignments.grade FOLDER_OR_FILE ...`.
 
 Merges marks into a CSV file and writes, for each submission, a page of feedback. What is graded
 stays graded: after an interruption the same command continues with the rest. Rows and columns of

@@ -1,4 +1,4 @@
-"""Marks after grading: ``python -m assignments.marks COMMAND marks.csv``.
+"""Marks after grading: `python -m assignments.marks COMMAND marks.csv`.
 
 export writes one marking file per question that people mark, with every answer and a place for
 mark and remark; import reads them back into the table. feedback writes a page for each student;
@@ -16,7 +16,7 @@ from assignments.feedback import place, write_pages
 from assignments.gradebooks import fill_gradebook
 from assignments.ledger import Ledger, keep_previous, read_csv, write_csv
 from assignments.source import find_sources
-from command_line import run_command
+from command_line import counted, run_command
 from documents import html_page
 from safe_files import write_text
 
@@ -150,14 +150,15 @@ def _run(options: argparse.Namespace) -> None:
     assignments = read_assignments()
     if options.command == "export":
         for path, answered in export_answers(options.marks, options.out, assignments):
-            print(f"{path}: {answered} answers; read them in {path.with_suffix('.html').name}")
+            answers, page = counted(answered, "answer"), path.with_suffix(".html").name
+            print(f"{path}: {answers}; read them in {page}")
     elif options.command == "import":
         entered = import_marks(options.marks, options.files, assignments)
-        print(f"{entered} marks entered: {options.marks}")
+        print(f"{counted(entered, 'mark')} entered: {options.marks}")
     elif options.command == "feedback":
         ledger = Ledger.read(options.marks, {name: a.manual for name, a in assignments.items()})
         folder = feedback_folder(options.marks)
-        print(f"{write_pages(folder, ledger, assignments)} pages: {folder}")
+        print(f"{counted(write_pages(folder, ledger, assignments), 'page')}: {folder}")
     else:
         _fill(options, assignments)
 
@@ -168,8 +169,8 @@ def _fill(options: argparse.Namespace, assignments: dict[str, Assignment]) -> No
     unmarked = [key[0] for key in ledger.rows if key[1] == name and ledger.pending(key)]
     if unmarked and not options.incomplete:
         raise ValueError(
-            f"{len(unmarked)} submissions have questions that nobody has marked, {unmarked[0]} "
-            "among them; --incomplete exports their totals all the same."
+            f"{counted(len(unmarked), 'submission')} not fully marked, such as {unmarked[0]}; "
+            "--incomplete exports their totals all the same."
         )
     out = options.out or options.gradebook.with_stem(f"{options.gradebook.stem}-filled")
     totals = {key[0]: ledger.total(key) for key in ledger.rows if key[1] == name}

@@ -8,8 +8,8 @@ from typing import Any
 WRITTEN_PART = """## Written part
 
 These questions are marked by a person. Write in the cell below each question: text, formulas
-between dollar signs, as many cells as you like. What counts is the argument, with every step that
-needs an assumption saying which."""
+between dollar signs, as many cells as you like. The argument is what is marked:
+wherever a step needs an assumption, say which."""
 
 _NEEDED: dict[str, type | tuple[type, ...]] = {
     "id": str,

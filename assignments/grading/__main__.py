@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--limit", type=float, default=Limits.seconds, help="seconds per cell or call"
     )
-    parser.add_argument("--weak-fence", action="store_true", help="grade though it is down")
+    parser.add_argument("--weak-fence", action="store_true", help="grade even if it is down")
     options = parser.parse_args(arguments)
     _limit_itself()
     specification = Specification.load(options.specification)

@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--submission", type=Path, help="the notebook to grade")
     group.addoption("--results", type=Path, help="where to write results.json")
     group.addoption("--limit", type=float, default=Limits.seconds, help="seconds per cell or call")
-    group.addoption("--weak-fence", action="store_true", help="grade though the fence is down")
+    group.addoption("--weak-fence", action="store_true", help="grade even if the fence is down")
 
 
 def pytest_configure(config: pytest.Config) -> None:

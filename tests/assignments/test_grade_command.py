@@ -82,7 +82,7 @@ EXPECTED = {  # submission -> total, q1, q2 and a word of the remarks
     "loop.ipynb": ("2", "0", "2", "ran longer than 3 s"),
     "pipe.ipynb": ("0", "", "", "not a file but a link or a device"),
     "torn.ipynb": ("0", "", "", "its JSON does not parse"),
-    "which.ipynb": ("0", "", "", "its assignment cannot be told; name it with --assignment"),
+    "which.ipynb": ("0", "", "", "its assignment is not recognised; name it with --assignment"),
     "without.ipynb": ("5", "3", "2", ""),
 }
 
