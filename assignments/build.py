@@ -126,9 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m assignments.build", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("build/course"), help="(%(default)s)")
     parser.add_argument("--term", type=int, default=0, help="seeds the hidden tests, such as 2027")
-    parser.add_argument(
-        "--only", action="append", metavar="NAME", help="a or a_promise; may be repeated"
-    )
+    parser.add_argument("--only", action="append", metavar="NAME", help="such as a; repeatable")
     parser.add_argument("--students", action="store_true", help="only the zips for students")
     parser.add_argument("--gradescope", action="store_true", help="only the zips for Gradescope")
     parser.add_argument("--otter", action="store_true", help="only otter's zips and notebooks")

@@ -105,11 +105,11 @@ class _GeneralDual:
 
     def times(self, V: Array) -> Array:
         """Return X^T D V."""
-        return np.asarray(self.passes.total(_dual_times, *self.at, self.passes.send(V))[0])
+        return np.asarray(self.passes.total(_dual_times, self.passes.send(V), *self.at)[0])
 
     def adjoint(self, U: Array) -> Array:
         """Return D^T X U."""
-        return np.asarray(self.passes.total(_dual_adjoint, *self.at, self.passes.send(U))[0])
+        return np.asarray(self.passes.total(_dual_adjoint, self.passes.send(U), *self.at)[0])
 
     def largest_scale(self) -> float:
         """Return the largest t for which t D is in the domain of the conjugate."""
@@ -117,7 +117,7 @@ class _GeneralDual:
 
     def bound(self, t: float) -> float:
         """Return minus the sum of conjugates at t D."""
-        return float(self.passes.total(_dual_bound, *self.at, t)[0].sum())
+        return float(self.passes.total(_dual_bound, t, *self.at)[0].sum())
 
     def size(self) -> float:
         """Return an upper bound on the Frobenius norm of D."""
@@ -151,19 +151,16 @@ def _dual_size(block: Block, *at: Any) -> Sums:
     return np.array([dual.size() ** 2]), scales
 
 
-def _dual_times(block: Block, *rest: Any) -> Sums:
+def _dual_times(block: Block, V: Sent, *at: Any) -> Sums:
     """Return X^T D V."""
-    *at, V = rest
     return (block.X.adjoint(_dual(block, *at).rows(V.array)),)
 
 
-def _dual_adjoint(block: Block, *rest: Any) -> Sums:
+def _dual_adjoint(block: Block, U: Sent, *at: Any) -> Sums:
     """Return D^T X U."""
-    *at, U = rest
     return (_dual(block, *at).columns(block.X.times(U.array)),)
 
 
-def _dual_bound(block: Block, *rest: Any) -> Sums:
+def _dual_bound(block: Block, t: float, *at: Any) -> Sums:
     """Return minus the sum of conjugates at t D."""
-    *at, t = rest
     return (np.array([_dual(block, *at).bound(t)]),)
