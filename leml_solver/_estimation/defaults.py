@@ -160,16 +160,32 @@ def _centred(A: Array, roots: Array) -> Array:
 
 
 def _filled(labels: Labels, intercept: bool) -> Any:
-    """Return the label matrix, missing entries as the mean of their label (0, if means go)."""
+    """Return the label matrix, missing entries as the mean of their label.
+
+    With an intercept, which accounts for constant labels, those and missing entries are 0.
+    """
     if labels.entries is None:
-        return labels.complete
+        return _varying(labels.complete) if intercept else labels.complete
     found = labels.entries.by_row
     values = labels.entries.values
     if intercept:
         counts = np.bincount(found.indices, minlength=labels.shape[1])
         sums = np.bincount(found.indices, values, minlength=labels.shape[1])
-        values = values - (sums / np.maximum(counts, 1))[found.indices]
+        means = (sums / np.maximum(counts, 1))[found.indices]
+        values = _unrounded(values - means, means, labels.shape[0])
     return sparse.csr_array((values, found.indices, found.indptr), shape=labels.shape)
+
+
+def _varying(Y: Any) -> Any:
+    """Return Y with zeros in the columns that are constant up to rounding."""
+    lowest, highest = (dense(extreme(axis=0)).ravel() for extreme in (Y.min, Y.max))
+    varies = _unrounded(highest - lowest, highest, Y.shape[0]) != 0
+    return Y.multiply(varies).tocsr() if sparse.issparse(Y) else Y * varies
+
+
+def _unrounded(differences: Array, values: Array, n: int) -> Array:
+    """Return differences of values, 0 where n roundings of the values are as large."""
+    return np.where(np.abs(differences) <= n * _EPS * np.abs(values), 0.0, differences)
 
 
 def _gram(A: Any) -> Array:

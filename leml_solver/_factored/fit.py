@@ -42,7 +42,7 @@ _SHRINKINGS = 30
 # Size of the factors, relative to those before the warm start, at which they count as zero.
 _LOST_START = 1e-6
 _WARM_ITERATIONS = 3
-_USUAL_LENGTH = 100.0  # of rows of X, or its reciprocal, at which the start is scaled
+_USUAL_LENGTH = 100.0  # of rows of X per size of Y, or its reciprocal, at which the start is scaled
 _NEGLIGIBLE = 1e-9  # share of the objective at the start that is as good as zero
 _SMALL_GAP = 1e-6  # a relative gap that needs no better bound
 _FEWEST_STEPS = 4  # fewer improve no bound
@@ -602,8 +602,11 @@ class Fit:
         W = self.iterate.feature_sketch(H)
         size = float(np.sqrt(column_inner(W, W).sum()))
         W = W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W
-        # Factors of size 1 suit features of about size 1, and far from it hardly move at first.
-        length = np.sqrt(self.iterate.feature_squares.sum() / self.problem.labels.shape[0])
+        # Factors of size 1 suit features and labels of about size 1. Far from it they hardly move
+        # at first, except where labels are small, as H follows them at once.
+        n = self.problem.labels.shape[0]
+        length = np.sqrt(self.iterate.feature_squares.sum() / n)
+        length /= max(size / (n * length * np.sqrt(rank)), 1.0) if length > 0 else 1.0
         far = 0 < length < 1 / _USUAL_LENGTH or length > _USUAL_LENGTH
         scale = W.dtype.type(length**-0.5 if far else 1.0)
         return W * scale, H * scale

@@ -79,3 +79,14 @@ def test_a_label_is_missing_if_the_mask_or_the_matrix_says_so():
 )
 def test_one_column_of_zeros_and_ones_is_a_label(column, kind):
     assert class_targets(np.array(column)[:, None]).kind == kind
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "missing"])
+def test_constant_labels_say_nothing_of_the_penalty(form):
+    """Their means are rounded: what is left of 0.1 less its mean would count as a signal."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 60)), np.full((40, 70), 0.1)
+    if form == "missing":
+        Y[rng.random(Y.shape) < 0.2] = np.nan
+    labels = Labels.full(sp.csr_array(Y)) if form == "sparse" else Labels.with_missing(Y)
+    assert default_penalty(lambda rows: X[rows], labels, "squared", intercept=True) == (1.0, False)
