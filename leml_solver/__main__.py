@@ -206,7 +206,11 @@ def _train_blocks(options: Options) -> None:
     seconds = time.perf_counter() - began
     where = "this machine" if address is None else address
     count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
-    lines = [("data", options.data), ("rows", f"{n} in {count} blocks"), ("features", str(d))]
+    lines = [
+        ("data", options.data),
+        ("rows", f"{n} in {counted(count, 'block')}"),
+        ("features", str(d)),
+    ]
     lines += [("labels", str(len(model.H_))), ("on", where)]
     _keep(options, model, names, lines, seconds)
 

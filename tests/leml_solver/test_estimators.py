@@ -359,7 +359,7 @@ def test_a_whole_number_for_cv_and_missing_labels_go_together():
         assert search.best_estimator_.rank_ in (1, 2)
 
 
-@pytest.mark.parametrize("method", ["decision_function", "predict_proba"])
+@pytest.mark.parametrize("method", ["decision_function", "predict_proba", "predict_log_proba"])
 def test_cross_val_predict_gives_one_column_per_label(method):
     X, Y = toy()
     model = classifier(loss="logistic")
