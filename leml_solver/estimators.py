@@ -326,7 +326,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         "cardinality" predicts as many labels of the training rows as they have.
     warm_start : bool
         Start from the factors of the last `fit`, if its data had the same columns and its rank was
-        not smaller; not for kernels.
+        not smaller; not for kernels. Columns that a large penalty brought to zero hardly grow
+        again, so let penalties increase.
     random_state : int, RandomState, Generator or None
         Where the start comes from.
     verbose : bool

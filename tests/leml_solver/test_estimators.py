@@ -370,6 +370,16 @@ def test_cross_val_predict_gives_one_column_per_label(method):
         assert np.array_equal(scores[test], expected)
 
 
+@pytest.mark.parametrize(("loss", "missing"), [("squared", 0.0), ("logistic", 0.3)])
+def test_a_warm_start_next_to_zero_is_not_used(loss, missing):
+    """Alternating minimisation hardly leaves zero: the fit ended there as converged."""
+    X, Y = toy(missing=missing)
+    model = classifier(loss=loss, warm_start=True, penalty=1e4).fit(X, Y)
+    assert 0 < np.abs(model.coef_).max() < 1e-6
+    again = model.set_params(penalty=1.0).fit(X, Y).coef_
+    assert np.array_equal(again, classifier(loss=loss, penalty=1.0).fit(X, Y).coef_)
+
+
 def test_coefficients_are_those_of_a_linear_model():
     X, Y = toy()
     model = LEMLRegressor(rank=2, random_state=0).fit(X, Y)
