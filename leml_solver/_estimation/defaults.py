@@ -24,8 +24,8 @@ from leml_solver.losses import LOSSES, Loss
 Array = NDArray[np.float64]
 # The eigenvalues of the Gram matrix of so many rows take a fraction of a second.
 _ROWS = 500
-# The penalty sets to zero what the data do not support; more columns mostly cost time and memory.
-_RANK = 200
+# The penalty sets to zero what the data do not support, and more columns cost time and memory.
+_RANKS, _SIZE = (200, 500), 1 << 24
 # Ridge weights relative to the largest eigenvalue, down to where rounding hides eigenvalues.
 _WEIGHTS = 3.0 ** np.arange(-27, 5)
 # Random combinations of labels that stand for them all in a sum of squared errors.
@@ -34,8 +34,13 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 def default_rank(width: int, labels: Labels) -> int:
-    """Return min(columns of X, labels, 200): the penalty, not the rank, limits the model."""
-    return min(width, labels.shape[1], _RANK)
+    """Return min(columns of X, labels, 500): the penalty, not the rank, is to limit the model.
+
+    Beyond 200 only as many as let W, H and X W hold at most 2^24 numbers.
+    """
+    n, n_labels = labels.shape
+    fitting = _SIZE // (n + width + n_labels)
+    return min(width, n_labels, int(np.clip(fitting, *_RANKS)))
 
 
 def default_penalty(

@@ -36,9 +36,18 @@ def test_labels_that_are_none_are_shown(values, shown):
         blocks.TrueLabels.of(np.array([values]))
 
 
-def test_the_default_rank_is_the_smaller_side_of_z():
-    assert default_rank(50, Labels.full(np.eye(4, 9))) == 9
-    assert default_rank(3, Labels.full(np.eye(4, 9))) == 3
+@pytest.mark.parametrize(
+    ("width", "shape", "rank"),
+    [
+        (50, (4, 9), 9),
+        (3, (4, 9), 3),
+        (5_000, (15_000, 4_000), 500),  # 200 cost points of top-1
+        (5_000, (30_000, 10_000), 372),  # 2^24 numbers
+        (50_000, (200_000, 20_000), 200),
+    ],
+)
+def test_the_default_rank_is_the_smaller_side_of_z_or_by_size(width, shape, rank):
+    assert default_rank(width, Labels.full(sp.csr_array(shape))) == rank
 
 
 def test_one_feature_has_a_default_penalty():
