@@ -119,7 +119,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add, count = parser.add_argument, whole_number()
     add("data", help="file to learn from")
     add("--model", required=True, metavar="FILE", help="where to write the model")
-    add("--rank", type=count, metavar="K", help="columns of the factors (default: at most 200)")
+    add("--rank", type=count, metavar="K", help="columns of the factors (default: at most 500)")
     add("--penalty", type=float, metavar="MU", help=_PENALTY)
     text = "choose the penalty by cross-validation of top-1 accuracy"
     add("--cv", action="store_true", help=text)
@@ -206,7 +206,11 @@ def _train_blocks(options: Options) -> None:
     seconds = time.perf_counter() - began
     where = "this machine" if address is None else address
     count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
-    lines = [("data", options.data), ("rows", f"{n} in {count} blocks"), ("features", str(d))]
+    lines = [
+        ("data", options.data),
+        ("rows", f"{n} in {counted(count, 'block')}"),
+        ("features", str(d)),
+    ]
     lines += [("labels", str(len(model.H_))), ("on", where)]
     _keep(options, model, names, lines, seconds)
 

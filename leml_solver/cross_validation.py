@@ -186,7 +186,8 @@ class _CrossValidated(LowRankEstimator):
     def _fit_part(
         self, part: _Part, setting: _Setting, before: LowRankEstimator | None, seed: Any
     ) -> LowRankEstimator:
-        options = self.options or AlternatingOptions()
+        # The file of a checkpoint is that of the fit with the settings chosen.
+        options = replace(self.options or AlternatingOptions(), checkpoint=None)
         if before is not None and before.W_.any():
             start = before.W_[:, : setting.rank], before.H_[:, : setting.rank]
             options = replace(options, start=start, warm_start_rows=None)

@@ -283,7 +283,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     ----------
     rank : int or "auto"
         k; at most min(d, L) columns are used, as more would add nothing; "auto" is
-        min(d, L, 200).
+        min(d, L, 500), of which those beyond 200 only while W, H and X W hold at most 2^24 numbers.
     penalty : float or "auto"
         Weight of the trace norm relative to the *sum* of losses. "auto" pulls the ridge
         regression of least leave-one-out error towards zero as strongly as ridge regression does
@@ -326,7 +326,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
         "cardinality" predicts as many labels of the training rows as they have.
     warm_start : bool
         Start from the factors of the last `fit`, if its data had the same columns and its rank was
-        not smaller; not for kernels.
+        not smaller; not for kernels. Columns that a large penalty brought to zero hardly grow
+        again, so let penalties increase.
     random_state : int, RandomState, Generator or None
         Where the start comes from.
     verbose : bool

@@ -24,8 +24,8 @@ from leml_solver.losses import LOSSES, Loss
 Array = NDArray[np.float64]
 # The eigenvalues of the Gram matrix of so many rows take a fraction of a second.
 _ROWS = 500
-# The penalty sets to zero what the data do not support; more columns mostly cost time and memory.
-_RANK = 200
+# The penalty sets to zero what the data do not support, and more columns cost time and memory.
+_RANKS, _SIZE = (200, 500), 1 << 24
 # Ridge weights relative to the largest eigenvalue, down to where rounding hides eigenvalues.
 _WEIGHTS = 3.0 ** np.arange(-27, 5)
 # Random combinations of labels that stand for them all in a sum of squared errors.
@@ -34,8 +34,13 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 def default_rank(width: int, labels: Labels) -> int:
-    """Return min(columns of X, labels, 200): the penalty, not the rank, limits the model."""
-    return min(width, labels.shape[1], _RANK)
+    """Return min(columns of X, labels, 500): the penalty, not the rank, is to limit the model.
+
+    Beyond 200 only as many as let W, H and X W hold at most 2^24 numbers.
+    """
+    n, n_labels = labels.shape
+    fitting = _SIZE // (n + width + n_labels)
+    return min(width, n_labels, int(np.clip(fitting, *_RANKS)))
 
 
 def default_penalty(
@@ -160,16 +165,32 @@ def _centred(A: Array, roots: Array) -> Array:
 
 
 def _filled(labels: Labels, intercept: bool) -> Any:
-    """Return the label matrix, missing entries as the mean of their label (0, if means go)."""
+    """Return the label matrix, missing entries as the mean of their label.
+
+    With an intercept, which accounts for constant labels, those and missing entries are 0.
+    """
     if labels.entries is None:
-        return labels.complete
+        return _varying(labels.complete) if intercept else labels.complete
     found = labels.entries.by_row
     values = labels.entries.values
     if intercept:
         counts = np.bincount(found.indices, minlength=labels.shape[1])
         sums = np.bincount(found.indices, values, minlength=labels.shape[1])
-        values = values - (sums / np.maximum(counts, 1))[found.indices]
+        means = (sums / np.maximum(counts, 1))[found.indices]
+        values = _unrounded(values - means, means, labels.shape[0])
     return sparse.csr_array((values, found.indices, found.indptr), shape=labels.shape)
+
+
+def _varying(Y: Any) -> Any:
+    """Return Y with zeros in the columns that are constant up to rounding."""
+    lowest, highest = (dense(extreme(axis=0)).ravel() for extreme in (Y.min, Y.max))
+    varies = _unrounded(highest - lowest, highest, Y.shape[0]) != 0
+    return Y.multiply(varies).tocsr() if sparse.issparse(Y) else Y * varies
+
+
+def _unrounded(differences: Array, values: Array, n: int) -> Array:
+    """Return differences of values, 0 where n roundings of the values are as large."""
+    return np.where(np.abs(differences) <= n * _EPS * np.abs(values), 0.0, differences)
 
 
 def _gram(A: Any) -> Array:

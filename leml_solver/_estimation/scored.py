@@ -235,6 +235,12 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         total[total == 0] = 1
         return positive / total
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms of what `predict_proba` returns; that of 0 is minus infinity."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
 
 def solver_seed(random_state: Any) -> int | np.random.Generator:
     """Return what `numpy.random.default_rng` takes, from an int, RandomState, Generator or None."""

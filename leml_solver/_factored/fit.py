@@ -42,7 +42,7 @@ _SHRINKINGS = 30
 # Size of the factors, relative to those before the warm start, at which they count as zero.
 _LOST_START = 1e-6
 _WARM_ITERATIONS = 3
-_USUAL_LENGTH = 100.0  # of rows of X, or its reciprocal, at which the start is scaled
+_USUAL_LENGTH = 100.0  # of rows of X per size of Y, or its reciprocal, at which the start is scaled
 _NEGLIGIBLE = 1e-9  # share of the objective at the start that is as good as zero
 _SMALL_GAP = 1e-6  # a relative gap that needs no better bound
 _FEWEST_STEPS = 4  # fewer improve no bound
@@ -115,7 +115,8 @@ class AlternatingOptions:
     order : str
         "HW" updates H first, as the paper prints it; "WH" updates W first, as its program does.
     start : str or (W, H)
-        "svd" (range of the gradient at zero), "normal", "uniform" in [0, 1), or two arrays.
+        "svd" (range of the gradient at zero), "normal", "uniform" in [0, 1), or two arrays. "svd"
+        replaces two arrays whose loss differs from that of Z = 0 by a share `tol` at most.
     warm_start_rows : float or None
         Run three outer iterations on this share of the rows first, drawn at random, and start from
         the factors they lead to; None starts at once.
@@ -558,12 +559,13 @@ class Fit:
             self.iterate.restore(before)
 
     def _start(self, random_state: int | np.random.Generator) -> None:
-        rng = np.random.default_rng(random_state)
-        if isinstance(self.options.start, str):
+        rng, start = np.random.default_rng(random_state), self.options.start
+        if not isinstance(start, str):
+            W, H = self._given_start(*start)
+            start = "svd" if self._is_lost(W, H) else "given"
+        if start != "given":
             W, H = self._random_start(rng)
-        else:
-            W, H = self._given_start(*self.options.start)
-        if self.options.start == "svd":
+        if start == "svd":
             W, H = self._gradient_start(W, H)
             if isinstance(self.iterate, GeneralLoss):
                 W = _shrunk_start(self.iterate, W, H)
@@ -584,6 +586,12 @@ class Fit:
             )
         return W, H
 
+    def _is_lost(self, W: Factor, H: Factor) -> bool:
+        """Whether a fit that begins at these factors would end there, next to zero, at once."""
+        at_zero = _loss_at_zero(self.iterate, W, H)
+        self.iterate.start(W, H)
+        return abs(self.iterate.loss() - at_zero) <= self.options.tol * at_zero
+
     def _random_start(self, rng: np.random.Generator) -> tuple[Factor, Factor]:
         """Return factors with entries uniform in [0, 1), or normal with variance 1 / k."""
         shapes = [(size, self.rank) for size in self.problem.shape]
@@ -602,8 +610,11 @@ class Fit:
         W = self.iterate.feature_sketch(H)
         size = float(np.sqrt(column_inner(W, W).sum()))
         W = W * W.dtype.type(np.sqrt(H.shape[1]) / size) if size > 0 else W
-        # Factors of size 1 suit features of about size 1, and far from it hardly move at first.
-        length = np.sqrt(self.iterate.feature_squares.sum() / self.problem.labels.shape[0])
+        # Factors of size 1 suit features and labels of about size 1. Far from it they hardly move
+        # at first, except where labels are small, as H follows them at once.
+        n = self.problem.labels.shape[0]
+        length = np.sqrt(self.iterate.feature_squares.sum() / n)
+        length /= max(size / (n * length * np.sqrt(rank)), 1.0) if length > 0 else 1.0
         far = 0 < length < 1 / _USUAL_LENGTH or length > _USUAL_LENGTH
         scale = W.dtype.type(length**-0.5 if far else 1.0)
         return W * scale, H * scale
@@ -725,14 +736,19 @@ def _shrunk_start(iterate: GeneralLoss, W: Factor, H: Factor) -> Factor:
     The gradient gives the direction, not the length: with unscaled features, the scores of a start
     of any fixed length saturate a loss such as the logistic one, and Newton steps cannot get away.
     """
-    iterate.start(*(np.zeros((len(factor), 1), factor.dtype) for factor in (W, H)))
-    at_zero = iterate.loss()
+    at_zero = _loss_at_zero(iterate, W, H)
     for _ in range(_SHRINKINGS):
         iterate.start(W, H)
         if iterate.loss() <= at_zero:
             break
         W = W * W.dtype.type(0.25)
     return W
+
+
+def _loss_at_zero(iterate: FullSquared | GeneralLoss, W: Factor, H: Factor) -> float:
+    """Return the loss at Z = 0; W and H say of which shape and type."""
+    iterate.start(*(np.zeros((len(factor), 1), factor.dtype) for factor in (W, H)))
+    return iterate.loss()
 
 
 def _converged(trace: list[TracePoint], tol: float) -> bool:

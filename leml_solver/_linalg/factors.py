@@ -89,9 +89,16 @@ def eigenvectors(M: Square) -> tuple[NDArray[np.float64], Square]:
 
 
 def solve_ridge(M: Square, penalty: Any, right: Factor) -> Factor:
-    """Return right (M + penalty I)^-1 for a positive semidefinite M."""
+    """Return right (M + penalty I)^-1 for a positive semidefinite M.
+
+    A penalty that is lost in the rounding of a singular M counts as that rounding.
+    """
     identity = np.eye(len(M))
-    factor = scipy.linalg.cho_factor(M + penalty * identity, check_finite=False)
+    try:
+        factor = scipy.linalg.cho_factor(M + penalty * identity, check_finite=False)
+    except np.linalg.LinAlgError:
+        rounding = len(M) * float(np.finfo(np.float64).eps) * float(np.trace(M))
+        factor = scipy.linalg.cho_factor(M + rounding * identity, check_finite=False)
     inverse = scipy.linalg.cho_solve(factor, identity, check_finite=False)
     return matmul(right.astype(np.float64, copy=False), inverse).astype(right.dtype, copy=False)
 

@@ -410,6 +410,27 @@ def test_bibtex_is_below_the_authors_objective(data_file):
     assert result.objective <= 3400.06
 
 
+def test_the_unit_of_the_targets_does_not_matter():
+    """A start that is small for them hardly moved, and the fit ended there as converged."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 90))
+    Y = X @ rng.standard_normal((90, 2)) @ rng.standard_normal((2, 5)) / 9
+    small, large = (
+        fit_factors(X, unit * Y, rank=5, penalty=unit * 20.0, options=_options(tol=1e-4))
+        for unit in (1.0, 1e9)
+    )
+    # Both end about tol from the minimum, relative to their objectives.
+    assert large.objective == pytest.approx(1e18 * small.objective, rel=1e-3)
+
+
+def test_a_penalty_below_rounding_is_no_error():
+    """Constant targets leave two columns that depend on each other."""
+    rng = np.random.default_rng(0)
+    X, Y = 1e4 * rng.standard_normal((90, 8)), np.ones((90, 5))
+    result = fit_factors(X, Y, rank=5, penalty=1e-12, options=_options(intercept=True))
+    assert result.scores(X) == pytest.approx(Y, rel=1e-9)  # rounding, and what it is magnified by
+
+
 def test_unscaled_features_do_not_saturate_the_start():
     """Counts once left a logistic fit at 524, where Z = 0 has 146 and the minimum 37."""
     rng = np.random.default_rng(41)

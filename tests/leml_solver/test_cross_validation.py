@@ -424,6 +424,14 @@ def test_threshold_and_certificate_are_handed_on():
         assert model.threshold_ != 0.5
 
 
+def test_a_checkpoint_is_that_of_the_fit_with_the_settings_chosen(tmp_path):
+    X, Y = np.tile(np.eye(4), (5, 1)), np.tile(np.eye(4), (5, 1))
+    options = AlternatingOptions(checkpoint=tmp_path / "checkpoint")
+    search = LEMLClassifierCV(cv=2, options=options, random_state=0).fit(X, Y)
+    made = LEMLClassifier(penalty=search.penalty_, options=options, random_state=0).fit(X, Y)
+    assert np.array_equal(made.W_, search.W_)
+
+
 def test_lists_that_are_none_and_parts_that_are_not_there():
     X, Y = toy()
     for name, value in (("penalties", "auto"), ("penalties", 1.0), ("ranks", 3), ("iterations", 5)):

@@ -36,9 +36,18 @@ def test_labels_that_are_none_are_shown(values, shown):
         blocks.TrueLabels.of(np.array([values]))
 
 
-def test_the_default_rank_is_the_smaller_side_of_z():
-    assert default_rank(50, Labels.full(np.eye(4, 9))) == 9
-    assert default_rank(3, Labels.full(np.eye(4, 9))) == 3
+@pytest.mark.parametrize(
+    ("width", "shape", "rank"),
+    [
+        (50, (4, 9), 9),
+        (3, (4, 9), 3),
+        (5_000, (15_000, 4_000), 500),  # 200 cost points of top-1
+        (5_000, (30_000, 10_000), 372),  # 2^24 numbers
+        (50_000, (200_000, 20_000), 200),
+    ],
+)
+def test_the_default_rank_is_the_smaller_side_of_z_or_by_size(width, shape, rank):
+    assert default_rank(width, Labels.full(sp.csr_array(shape))) == rank
 
 
 def test_one_feature_has_a_default_penalty():
@@ -79,3 +88,14 @@ def test_a_label_is_missing_if_the_mask_or_the_matrix_says_so():
 )
 def test_one_column_of_zeros_and_ones_is_a_label(column, kind):
     assert class_targets(np.array(column)[:, None]).kind == kind
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "missing"])
+def test_constant_labels_say_nothing_of_the_penalty(form):
+    """Their means are rounded: what is left of 0.1 less its mean would count as a signal."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 60)), np.full((40, 70), 0.1)
+    if form == "missing":
+        Y[rng.random(Y.shape) < 0.2] = np.nan
+    labels = Labels.full(sp.csr_array(Y)) if form == "sparse" else Labels.with_missing(Y)
+    assert default_penalty(lambda rows: X[rows], labels, "squared", intercept=True) == (1.0, False)

@@ -359,7 +359,7 @@ def test_a_whole_number_for_cv_and_missing_labels_go_together():
         assert search.best_estimator_.rank_ in (1, 2)
 
 
-@pytest.mark.parametrize("method", ["decision_function", "predict_proba"])
+@pytest.mark.parametrize("method", ["decision_function", "predict_proba", "predict_log_proba"])
 def test_cross_val_predict_gives_one_column_per_label(method):
     X, Y = toy()
     model = classifier(loss="logistic")
@@ -368,6 +368,16 @@ def test_cross_val_predict_gives_one_column_per_label(method):
     for train, test in half:
         expected = getattr(model.fit(X[train], Y[train]), method)(X[test])
         assert np.array_equal(scores[test], expected)
+
+
+@pytest.mark.parametrize(("loss", "missing"), [("squared", 0.0), ("logistic", 0.3)])
+def test_a_warm_start_next_to_zero_is_not_used(loss, missing):
+    """Alternating minimisation hardly leaves zero: the fit ended there as converged."""
+    X, Y = toy(missing=missing)
+    model = classifier(loss=loss, warm_start=True, penalty=1e4).fit(X, Y)
+    assert 0 < np.abs(model.coef_).max() < 1e-6
+    again = model.set_params(penalty=1.0).fit(X, Y).coef_
+    assert np.array_equal(again, classifier(loss=loss, penalty=1.0).fit(X, Y).coef_)
 
 
 def test_coefficients_are_those_of_a_linear_model():
