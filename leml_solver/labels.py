@@ -109,7 +109,9 @@ class Labels:
     def full(cls, Y: Any) -> Labels:
         """Labels of which every entry is known; what a sparse matrix does not store is 0."""
         if not sp.issparse(Y):
-            Y = np.array(moderate_array(Y, "Y", 2))  # what the caller does to his Y later is his
+            Y = np.array(
+                moderate_array(Y, "Y", 2), order="C"
+            )  # what the caller does to his Y later is his
             share = np.count_nonzero(Y) / Y.size
             return cls(Y.shape, Y if share > _DENSE_SHARE else sp.csr_matrix(Y))
         Y = sp.csr_matrix(real_input(Y, "Y"), dtype=np.float64, copy=True)
@@ -330,7 +332,7 @@ def as_labels(Y: Any) -> Labels:
 
 def truths(value: Any, name: str, shape: tuple[int, int]) -> Any:
     """Return a matrix of booleans, or of numbers that are true unless zero, as a CSR matrix."""
-    real_input(value, name)
+    value = real_input(value, name)
     checked: Any = value if sp.issparse(value) else np.asarray(value)
     if checked.shape != shape:
         raise ValueError(f"`{name}` must have the shape of `Y`, {shape}, got {checked.shape}.")

@@ -17,7 +17,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from argument_checks import (
-    canonical,
     moderate_array,
     not_huge,
     one_weight_each,
@@ -60,7 +59,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
 
         Entries of a sparse matrix that are stored in parts are added up, in a copy.
         """
-        real_input(X, "X")
+        X = real_input(X, "X")
         try:
             types = self._number_types()
             rows = validate_data(self, X, accept_sparse="csr", dtype=types, reset=reset)
@@ -72,7 +71,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
         if reset and stored.size:
             moderate_array(stored, "X", stored.ndim, stored.dtype)
         not_huge(stored, "X")
-        return canonical(rows) if sparse.issparse(rows) else rows
+        return rows if sparse.issparse(rows) else np.require(rows, None, ["C", "A"])
 
     def _block_scores(self, X: Any) -> BlockScores:
         """Return the scores of checked rows, to be made block by block."""
@@ -205,7 +204,7 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         if sample_weight is not None:
             counts = one_weight_each(sample_weight, "sample_weight", n_rows)
         if self.target_kind_ != "multilabel":
-            return float(super().score(X, real_input(y, "y", refused="c"), sample_weight))
+            return float(super().score(X, real_input(y, "y", refused="cV"), sample_weight))
         scores = self._block_scores(self._checked(X))
         labels, right, counted = TrueLabels.of(y, shape=scores.shape), 0.0, 0.0
         for ends in row_blocks(scores.shape):
