@@ -338,6 +338,9 @@ def known_counts(blocks: BlockFolder | Sequence[Dataset]) -> NDArray[np.int64]:
 def sampled(blocks: BlockFolder | Sequence[Dataset]) -> Dataset:
     """Return some rows, drawn by a fixed seed; one block at a time is in memory."""
     folder = isinstance(blocks, BlockFolder)
+    listed = blocks if isinstance(blocks, Sequence) else [blocks]
+    if not folder and not all(isinstance(data, Dataset) for data in listed):
+        raise TypeError(f"`blocks` must be a folder or a list of Dataset, got {blocks!r:.60}.")
     count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
     positive_integer(count, "number of blocks")
     found, rng = [], np.random.default_rng(0)

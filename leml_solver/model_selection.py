@@ -14,9 +14,8 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from argument_checks import one_of, positive_integer, real_input, same_count, unmasked
+from argument_checks import one_of, positive_integer, real_input, same_count, solver_seed, unmasked
 from argument_checks.wrong_types import errors_name_arguments
-from leml_solver._estimation.scored import solver_seed
 from leml_solver._estimation.targets import as_numbers
 from leml_solver.labels import truths
 from leml_solver.metrics import BlockScores, MultiLabelMetrics, evaluate_scores, label_auc

@@ -11,6 +11,7 @@ from collections.abc import MutableMapping
 from typing import TypeVar
 
 from argument_checks import one_of
+from argument_checks.wrong_types import errors_name_arguments
 from leml_solver.losses import LOSSES, Loss
 from leml_theory.bounds import (
     COMPLEXITY_BOUNDS,
@@ -204,3 +205,6 @@ def _register(table: MutableMapping[str, _Entry], name: str, entry: _Entry, kind
     if name in table and table[name] != entry:
         raise ValueError(f"`name` must be new, got {name!r}, which is a {kind} already.")
     table[name] = entry
+
+
+errors_name_arguments(globals())

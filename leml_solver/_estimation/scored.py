@@ -4,7 +4,6 @@
 before it, what turns scores into classes and labels.
 """
 
-import numbers
 import warnings
 from typing import Any
 
@@ -42,6 +41,10 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
     classes_: Array
     label_values_: Array
     unobserved_labels_: NDArray[np.int64]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether a fit has ended: the threshold is what it sets last."""
+        return hasattr(self, "threshold_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -233,21 +236,3 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         total = positive.sum(axis=1, keepdims=True)
         total[total == 0] = 1
         return positive / total
-
-
-def solver_seed(random_state: Any) -> int | np.random.Generator:
-    """Return what `numpy.random.default_rng` takes, from an int, RandomState, Generator or None."""
-    if random_state is None:
-        return np.random.default_rng()
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
-        raise TypeError(
-            "`random_state` must be None, a whole number, a RandomState or a Generator, got "
-            f"{random_state!r}."
-        )
-    if random_state < 0:
-        raise ValueError(f"`random_state` must not be negative, got {random_state!r}.")
-    return int(random_state)

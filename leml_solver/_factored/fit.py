@@ -23,6 +23,7 @@ from argument_checks import (
     positive,
     positive_integer,
     probability,
+    solver_seed,
 )
 from leml_solver._factored.algorithm_1 import GeneralLoss, GeneralOptions
 from leml_solver._factored.algorithm_2 import FullSquared
@@ -570,7 +571,7 @@ class Fit:
             self.iterate.restore(before)
 
     def _start(self, random_state: int | np.random.Generator) -> None:
-        rng = np.random.default_rng(random_state)
+        rng = np.random.default_rng(solver_seed(random_state))
         if isinstance(self.options.start, str):
             W, H = self._random_start(rng)
         else:
