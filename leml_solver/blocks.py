@@ -36,7 +36,7 @@ from leml_solver.losses import Loss, as_loss
 from leml_solver.problem import Problem
 from leml_solver.readers.dataset import Dataset
 from leml_solver.readers.lines import ReadError
-from safe_files import open_regular, sync_folder, write_text, written_aside
+from safe_files import open_regular, read_whole, sync_folder, write_text, written_aside
 
 __all__ = ["BlockFolder", "fit_blocks", "predict_topk", "write_blocks"]
 
@@ -94,8 +94,7 @@ class BlockFolder:
         """Read what a folder says of itself."""
         place = Path(path)
         try:
-            with open_regular(place / _INDEX) as file:
-                found = json.load(file)
+            found = json.loads(read_whole(place / _INDEX))
             if found.pop("checksum") != _text_checksum(found):
                 raise ValueError("its checksum does not match")
             if found.pop("format") != _FORMAT or found.pop("version") != FORMAT_VERSION:
@@ -109,7 +108,14 @@ class BlockFolder:
                 f"{place}: expected a folder with {_INDEX}; make one with "
                 "`python -m leml_solver convert FILE FOLDER`."
             ) from None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             raise ReadError(
                 f"{place / _INDEX}: damaged ({error}); convert the data again."
             ) from error

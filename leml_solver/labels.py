@@ -115,7 +115,6 @@ class Labels:
             share = np.count_nonzero(Y) / Y.size
             return cls(Y.shape, Y if share > _DENSE_SHARE else sp.csr_matrix(Y))
         Y = sp.csr_matrix(real_input(Y, "Y"), dtype=np.float64, copy=True)
-        Y.sum_duplicates()
         Y.eliminate_zeros()
         _check_size(Y.shape)
         if not np.isfinite(Y.data).all():
@@ -340,7 +339,6 @@ def truths(value: Any, name: str, shape: tuple[int, int]) -> Any:
     if made is None or np.isnan(made.data).any():
         raise TypeError(f"`{name}` must be boolean, got {checked.dtype}; write astype(bool).")
     made = made.astype(bool)
-    made.sum_duplicates()
     made.eliminate_zeros()
     return made
 

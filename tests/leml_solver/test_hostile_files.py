@@ -158,6 +158,15 @@ def test_the_index_of_blocks_is_checked(tmp_path, change):
         BlockFolder.open(folder)
 
 
+def test_an_index_that_is_deep_or_large_only_in_name(tmp_path):
+    (tmp_path / "blocks.json").write_text("[" * 10**5)
+    with pytest.raises(ReadError, match=r"blocks.json: damaged \("):
+        BlockFolder.open(tmp_path)
+    os.truncate(tmp_path / "blocks.json", 1 << 40)
+    with pytest.raises(ReadError, match="does not fit into the free memory"):
+        BlockFolder.open(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["blocks.json", "block-00000/X_data.npy"])
 def test_pipes_in_folders_of_blocks(tmp_path, name):
     folder, _ = blocks(tmp_path)
