@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -231,8 +232,10 @@ def write_blocks(
         aside.chmod(0o755)
         aside.rename(target)
         sync_folder(target.absolute().parent)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(aside, ignore_errors=True)
+        if isinstance(error, OSError) and str(error.filename).startswith(str(aside)):
+            error.filename = os.fspath(path)
         raise
     return BlockFolder.open(target)
 
@@ -278,7 +281,9 @@ class _Writer:
         folder.mkdir()
         for name, array in arrays.items():
             with written_aside(folder / f"{name}.npy") as file:
-                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+                # Into a plain file numpy writes by itself, and its errors do not say why.
+                part = SimpleNamespace(write=file.write)
+                np.save(part, np.ascontiguousarray(array), allow_pickle=False)
         return {name: _checksum(array) for name, array in arrays.items()}
 
     def finish(self) -> None:
