@@ -71,7 +71,7 @@ def open_probability(value: Any, name: str) -> float:
 
 
 def real_input(value: Any, name: str, refused: str = "cmMV") -> Any:
-    """Return an array or sparse matrix, unless it would lose something on its way to compiled code.
+    """Return an array, or a sparse matrix as CSR, unless it would lose something on its way.
 
     Masks and imaginary parts would be dropped in silence, dates become numbers (`refused` are kinds
     of numpy's types), and loops over a sparse matrix do not look whether its indices lie within its
@@ -85,9 +85,7 @@ def real_input(value: Any, name: str, refused: str = "cmMV") -> Any:
         if (kind := getattr(dtype, "kind", "f")) in refused:
             said = "Complex data not supported: " if kind == "c" else ""
             raise ValueError(f"{said}`{name}` must hold real numbers, got {dtype}.")
-    if sparse.issparse(value):
-        _check_indices(value, name)
-    return value
+    return _sound_csr(value, name) if sparse.issparse(value) else value
 
 
 def _array_of(value: Any) -> Any:
@@ -107,24 +105,39 @@ def _types_within(value: Any) -> list[Any]:
     return found
 
 
-def _check_indices(matrix: Any, name: str) -> None:
+def _sound_csr(matrix: Any, name: str) -> Any:
+    """Return a sparse matrix as CSR without repeated entries; the caller's own stays as it is."""
     if matrix.ndim != 2:
         raise ValueError(f"`{name}` must have two axes, got shape {matrix.shape}.")
     if matrix.dtype.kind == "O" or matrix.dtype == np.float16:
         raise ValueError(f"`{name}` has type {matrix.dtype}, which scipy has no loops for.")
     try:
-        if matrix.format == "coo" and matrix.nnz:
-            for axis, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
-                indices(axis, "coordinates", matrix.nnz, size)
-        elif matrix.format != "coo":
-            compressed = matrix.format in ("csr", "csc", "bsr")
-            matrix = matrix if compressed else matrix.tocsr()
-            matrix.check_format(full_check=True)
-        real_input(matrix.data, "data")
+        real_input(getattr(matrix, "data", 0), "data")
+        made = _with_sound_parts(matrix).tocsr()
+        made.check_format(full_check=True)
+        return canonical(made)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"`{name}` is a damaged sparse matrix ({error}); build it again."
         ) from error
+
+
+def _with_sound_parts(matrix: Any) -> Any:
+    """Return a sparse matrix that can be converted: scipy's loops look at no length or index."""
+    if matrix.format == "coo" and matrix.nnz:
+        for axis, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+            indices(axis, "coordinates", matrix.nnz, size)
+    elif matrix.format == "lil":
+        lengths = [list(map(len, part)) for part in (matrix.rows, matrix.data)]
+        if lengths[0] != lengths[1] or len(lengths[0]) != matrix.shape[0]:
+            raise ValueError("there are not as many indices as values")
+    elif matrix.format == "dia":
+        return type(matrix)((matrix.data, matrix.offsets), shape=matrix.shape)
+    elif matrix.format in ("csr", "csc", "bsr"):  # anew: what it says about its order may be old
+        parts = matrix.data, matrix.indices, matrix.indptr
+        matrix = type(matrix)(parts, shape=matrix.shape)
+        matrix.check_format(full_check=True)
+    return matrix
 
 
 def canonical(matrix: Any) -> Any:
@@ -263,3 +276,21 @@ def generator(rng: Any) -> np.random.Generator:
             "make one with numpy.random.default_rng(seed)."
         )
     return rng
+
+
+def solver_seed(random_state: Any) -> int | np.random.Generator:
+    """Return what `numpy.random.default_rng` takes, from an int, RandomState, Generator or None."""
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
+        raise TypeError(
+            "`random_state` must be None, a whole number, a RandomState or a Generator, got "
+            f"{random_state!r}."
+        )
+    if random_state < 0:
+        raise ValueError(f"`random_state` must not be negative, got {random_state!r}.")
+    return int(random_state)

@@ -1,8 +1,7 @@
 """Errors that name the argument of the wrong type, for the public functions of a module.
 
 A call that works costs a fraction of a microsecond more. When one fails deep inside, its arguments
-are compared with their annotations, and the first that differs is named. Methods that take nothing
-but arrays are left as they are: solvers call them in their inner loops.
+are compared with their annotations, and the first that differs is named.
 """
 
 import collections.abc
@@ -40,22 +39,23 @@ def errors_name_arguments(namespace: dict[str, Any]) -> None:
                 home[name] = wrapped
         elif _is_open_dataclass(made):
             made.__init__ = _wrapped(made.__init__)  # type: ignore[misc, method-assign]
-            for key, part in [] if hasattr(made, "get_params") else list(vars(made).items()):
-                if key[0] != "_" and inspect.isfunction(part) and not _takes_arrays_alone(part):
-                    setattr(made, key, _wrapped(part))
-                elif key[0] != "_" and isinstance(part, classmethod):
-                    setattr(made, key, classmethod(_wrapped(part.__func__)))
+            if not hasattr(made, "get_params"):
+                _wrap_methods(made)
+
+
+def _wrap_methods(made: Any) -> None:
+    """Wrap the public methods of a class, those that it inherits among them."""
+    for key in dir(made):
+        part = inspect.getattr_static(made, key)
+        of_class = isinstance(part, classmethod)
+        function = part.__func__ if of_class else part
+        if key[0] != "_" and inspect.isfunction(function) and not hasattr(function, "__wrapped__"):
+            setattr(made, key, classmethod(_wrapped(function)) if of_class else _wrapped(function))
 
 
 def _is_open_dataclass(made: Any) -> bool:
     named = inspect.isclass(made) and dataclasses.is_dataclass(made)
     return named and not hasattr(made.__init__, "__wrapped__")
-
-
-def _takes_arrays_alone(method: Callable[..., Any]) -> bool:
-    """Whether every argument of a method is an array."""
-    kinds = [_words(p.annotation) for p in inspect.signature(method).parameters.values()]
-    return all(kind.startswith(("Any", "Array", "NDArray", "Factor")) for kind in kinds[1:])
 
 
 def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -77,7 +77,7 @@ def _check_number(value: Any, name: str) -> None:
 
 def _is_number(value: Any) -> bool:
     """Whether a JSON value is a number, NaN and infinity among them."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is float or (type(value) is int and abs(value) <= _LARGEST)
 
 
 def _certified(certificate: FactorCertificate) -> list[Any]:
@@ -114,8 +114,13 @@ def _check_distinct(array: NDArray[Any], name: str, count: int) -> None:
 
 
 def _check_names(names: Any, name: str, count: int) -> None:
-    if names is not None and names.shape != (count,):
-        raise ValueError(f"`{name}` must be {count} names, got shape {names.shape}")
+    if names is None:
+        return
+    listed = names.tolist()
+    if names.shape != (count,) or any(isinstance(item, bytes | complex) for item in listed):
+        raise ValueError(f"`{name}` must be {count} names, got {names.dtype} {names.shape}")
+    if name == "feature_names_in_" and len(set(listed)) < count:
+        raise ValueError(f"`{name}` must be distinct")
 
 
 def check_pipeline(steps: list[tuple[str, Any]], model: Any, name: Any) -> None:

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from leml_solver.losses import Loss, as_loss
 from leml_solver.problem import Problem
 from leml_solver.readers.dataset import Dataset
 from leml_solver.readers.lines import ReadError
-from safe_files import open_regular, sync_folder, write_text, written_aside
+from safe_files import open_regular, read_whole, sync_folder, write_text, written_aside
 
 __all__ = ["BlockFolder", "fit_blocks", "predict_topk", "write_blocks"]
 
@@ -94,8 +95,7 @@ class BlockFolder:
         """Read the index of a folder."""
         place = Path(path)
         try:
-            with open_regular(place / _INDEX) as file:
-                found = json.load(file)
+            found = json.loads(read_whole(place / _INDEX))
             if found.pop("checksum") != _text_checksum(found):
                 raise ValueError("its checksum does not match")
             if found.pop("format") != _FORMAT or found.pop("version") != FORMAT_VERSION:
@@ -109,7 +109,14 @@ class BlockFolder:
                 f"{place}: expected a folder with {_INDEX}; make one with "
                 "`python -m leml_solver convert FILE FOLDER`."
             ) from None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             raise ReadError(
                 f"{place / _INDEX}: damaged ({error}); convert the data again."
             ) from error
@@ -225,8 +232,10 @@ def write_blocks(
         aside.chmod(0o755)
         aside.rename(target)
         sync_folder(target.absolute().parent)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(aside, ignore_errors=True)
+        if isinstance(error, OSError) and str(error.filename).startswith(str(aside)):
+            error.filename = os.fspath(path)
         raise
     return BlockFolder.open(target)
 
@@ -272,7 +281,9 @@ class _Writer:
         folder.mkdir()
         for name, array in arrays.items():
             with written_aside(folder / f"{name}.npy") as file:
-                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+                # Into a plain file numpy writes by itself, and its errors do not say why.
+                part = SimpleNamespace(write=file.write)
+                np.save(part, np.ascontiguousarray(array), allow_pickle=False)
         return {name: _checksum(array) for name, array in arrays.items()}
 
     def finish(self) -> None:
@@ -338,6 +349,9 @@ def known_counts(blocks: BlockFolder | Sequence[Dataset]) -> NDArray[np.int64]:
 def sampled(blocks: BlockFolder | Sequence[Dataset]) -> Dataset:
     """Return some rows, drawn by a fixed seed; one block at a time is in memory."""
     folder = isinstance(blocks, BlockFolder)
+    listed = blocks if isinstance(blocks, Sequence) else [blocks]
+    if not folder and not all(isinstance(data, Dataset) for data in listed):
+        raise TypeError(f"`blocks` must be a folder or a list of Dataset, got {blocks!r:.60}.")
     count = len(blocks.blocks) if isinstance(blocks, BlockFolder) else len(blocks)
     positive_integer(count, "number of blocks")
     found, rng = [], np.random.default_rng(0)

@@ -18,10 +18,9 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from argument_checks import indices, positive, positive_integer, same_count
+from argument_checks import indices, positive, positive_integer, same_count, solver_seed
 from leml_solver._estimation.blocks import dense, row_blocks
 from leml_solver._estimation.defaults import default_penalty, default_rank
-from leml_solver._estimation.scored import solver_seed
 from leml_solver._estimation.targets import Targets, class_targets, number_targets
 from leml_solver._factored.fit import AlternatingOptions
 from leml_solver._progress import progress_bar

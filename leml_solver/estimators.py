@@ -20,10 +20,10 @@ from sklearn.metrics import r2_score
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from argument_checks import one_of, one_weight_each, positive, positive_integer, real
+from argument_checks import one_of, one_weight_each, positive, positive_integer, real, solver_seed
 from leml_solver._estimation.blocks import BlockScores, matching_threshold
 from leml_solver._estimation.defaults import default_penalty, default_rank
-from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator, solver_seed
+from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator
 from leml_solver._estimation.targets import Targets, class_targets, dense_numbers, number_targets
 from leml_solver._estimation.weights import EntryWeights, fit_weighted_factors, point_weights
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, FitStatus

@@ -109,11 +109,10 @@ class Labels:
     def full(cls, Y: Any) -> Labels:
         """Labels of which every entry is known; what a sparse matrix does not store is 0."""
         if not sp.issparse(Y):
-            Y = np.array(moderate_array(Y, "Y", 2))  # what the caller does to his Y later is his
+            Y = np.array(moderate_array(Y, "Y", 2), order="C")  # a copy: the caller may change Y
             share = np.count_nonzero(Y) / Y.size
             return cls(Y.shape, Y if share > _DENSE_SHARE else sp.csr_matrix(Y))
         Y = sp.csr_matrix(real_input(Y, "Y"), dtype=np.float64, copy=True)
-        Y.sum_duplicates()
         Y.eliminate_zeros()
         _check_size(Y.shape)
         if not np.isfinite(Y.data).all():
@@ -330,7 +329,7 @@ def as_labels(Y: Any) -> Labels:
 
 def truths(value: Any, name: str, shape: tuple[int, int]) -> Any:
     """Return a matrix of booleans, or of numbers that are true unless zero, as a CSR matrix."""
-    real_input(value, name)
+    value = real_input(value, name)
     checked: Any = value if sp.issparse(value) else np.asarray(value)
     if checked.shape != shape:
         raise ValueError(f"`{name}` must have the shape of `Y`, {shape}, got {checked.shape}.")
@@ -338,7 +337,6 @@ def truths(value: Any, name: str, shape: tuple[int, int]) -> Any:
     if made is None or np.isnan(made.data).any():
         raise TypeError(f"`{name}` must be boolean, got {checked.dtype}; write astype(bool).")
     made = made.astype(bool)
-    made.sum_duplicates()
     made.eliminate_zeros()
     return made
 

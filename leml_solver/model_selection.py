@@ -14,10 +14,10 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from argument_checks import one_of, positive_integer, same_count, unmasked
+from argument_checks import one_of, positive_integer, real_input, same_count, solver_seed, unmasked
 from argument_checks.wrong_types import errors_name_arguments
-from leml_solver._estimation.scored import solver_seed
 from leml_solver._estimation.targets import as_numbers
+from leml_solver.labels import truths
 from leml_solver.metrics import BlockScores, MultiLabelMetrics, evaluate_scores, label_auc
 
 __all__ = ["EntrySplit", "MultiLabelScorer", "estimator_scores", "evaluate_estimator"]
@@ -90,8 +90,7 @@ class EntrySplit:
         mask : (n, L) boolean sparse matrix
             Observed entries.
         """
-        observed = sparse.coo_array(mask)
-        observed.eliminate_zeros()
+        observed = sparse.coo_array(truths(mask, "mask", np.shape(mask)))
         fold = self._dealt(observed.data.size)
         for part in range(self.n_splits):
             yield _chosen(observed, fold != part), _chosen(observed, fold == part)
@@ -112,7 +111,7 @@ class EntrySplit:
             np.where(fold[rows] == part, values[rows], np.nan) for part, rows in enumerate(used)
         ]
         rows = np.concatenate(used)
-        copies = _safe_indexing(X.tocsr() if sparse.issparse(X) else X, rows)
+        copies = _safe_indexing(real_input(X, "X"), rows)
         parts = np.repeat(np.arange(self.n_splits), [part.size for part in used])
         return copies, np.vstack(labels), PredefinedSplit(parts)
 
@@ -191,7 +190,7 @@ def estimator_scores(estimator: Any, X: Any) -> BlockScores:
     >>> top_k(estimator_scores(model, X), 1)[0].ravel()
     array([0, 0, 1, 1])
     """
-    rows = X.tocsr() if sparse.issparse(X) else X
+    rows = real_input(X, "X")
 
     def block(start: int, stop: int) -> Any:
         return np.asarray(estimator.decision_function(_safe_indexing(rows, slice(start, stop))))
@@ -226,7 +225,7 @@ def _dense(Y: Any) -> Array:
             "`Y` must be dense: held-out entries are marked with NaN. Write Y.toarray(), or split "
             "the mask of a sparse Y with `split_mask`."
         )
-    values = as_numbers(np.asarray(unmasked(Y)))
+    values = as_numbers(np.asarray(real_input(unmasked(Y), "Y")))
     if values.ndim != 2:
         raise ValueError(f"`Y` must be a label matrix, got shape {values.shape}.")
     return values

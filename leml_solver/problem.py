@@ -64,7 +64,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         loss, labels = as_loss(self.loss), as_labels(self.labels)
-        features = _checked_features(self.features)
+        features = checked_features(self.features)
         same_count(features.shape[0], labels.shape[0])
         if loss.binary:
             loss.encode(labels.known_values())  # raises the loss's own error
@@ -237,7 +237,7 @@ class Problem:
 
     def gradient(self, Z: Array) -> Array:
         """Return the (d, L) gradient of the objective, a subgradient for a loss with a kink."""
-        return self.adjoint(self.weights * self.slopes(Z))
+        return self.adjoint(self.weights * self.slopes(self.check_shape(Z)))
 
 
 def _sorted_by_label(labels: Labels) -> EntryList:
@@ -257,13 +257,12 @@ def _sorted_by_label(labels: Labels) -> EntryList:
     )
 
 
-def _checked_features(X: Any) -> Any:
-    """Return X as a contiguous array or a CSR matrix, in float32 if X is, else in float64."""
+def checked_features(X: Any, dtype: Any = None) -> Any:
+    """Return X as an array or a CSR matrix, by default in float32 if X is, else in float64."""
     X = real_input(X, "X")
-    X = X.tocsr() if sp.issparse(X) else X
-    dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+    dtype = dtype or (np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
     if not sp.issparse(X):
-        return np.ascontiguousarray(moderate_array(X, "X", 2, dtype))
+        return np.require(moderate_array(X, "X", 2, dtype), None, ["C", "A"])
     if min(X.shape) == 0:
         raise ValueError(f"`X` must not be empty, got shape {X.shape}.")
     if X.nnz:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
+from argument_checks.wrong_types import errors_name_arguments
 from leml_theory.runs.cells import Cell
 
 __all__ = ["Plugin", "PluginMeasure", "add_plugin", "load_plugins"]
@@ -108,3 +109,6 @@ class PluginMeasure:
     def code(self) -> dict[str, str]:
         """The hashes of the plugins, which are code that measures."""
         return {Path(plugin.path).name: plugin.sha256 for plugin in self.plugins}
+
+
+errors_name_arguments(globals())

@@ -34,6 +34,7 @@ _READING = {
     errno.ENOENT: "Check the name.",
     errno.EINVAL: "Copy its content to a file first.",
     errno.EISDIR: "Name a file in it.",
+    errno.ENOMEM: "Free some memory, or name a smaller file.",
 }
 _NOT_A_FILE = "Not a regular file, but a pipe, a socket or a device"
 _FREE_SHARE = 0.4  # of the memory that is free: reading holds buffers and matrices for a moment
@@ -124,6 +125,15 @@ def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def read_whole(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a regular file; OSError if they need more memory than may be used."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > memory_budget(size):
+            raise OSError(errno.ENOMEM, "It does not fit into the free memory", os.fspath(path))
+        return file.read()
 
 
 def free_memory() -> int | None:

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 import argument_checks as checks
 from argument_checks import wrong_types
 from argument_checks.wrong_types import errors_name_arguments
-from leml_solver import Labels, Squared
+from leml_solver import Labels, LEMLClassifier, Squared, fit_factors
 from leml_theory import Setting
+from leml_theory.plots import grid_quantities
+from leml_theory.plugins import add_plugin
 from leml_theory.predictions import frobenius_norm
-from simulations import AllOnes, UniformLabels
+from simulations import AllOnes, LinearLabels, UniformLabels
 
 REALS = (checks.positive, checks.nonnegative, checks.probability, checks.open_probability)
 
@@ -168,6 +170,11 @@ def test_types_are_named_as_in_the_source(annotation, text):
     [
         (lambda: AllOnes(3).cross_moments("law"), "`features` must be of type FeatureLaw"),
         (lambda: Labels.observed(1, 2, 3, 4), "`rows` must be an array"),
+        (lambda: Squared().second_derivative(None, "x"), "`y` must be an array"),
+        (lambda: AllOnes(3).outcomes(None), "`X` must be an array"),
+        (lambda: LinearLabels(np.ones((3, 2)), noise=0.5).check_features(3), "`features` must be"),
+        (lambda: grid_quantities(3), "`frame` must be of type DataFrame"),
+        (lambda: add_plugin(3), "`parser` must be of type ArgumentParser"),
         (
             lambda: Setting.of("law", UniformLabels(3), 9, radius=1, ball="trace"),
             "`features` must be",
@@ -191,7 +198,13 @@ def test_an_error_without_arguments_is_nobodys_argument():
         Law().sample()
 
 
-def test_methods_of_arrays_alone_are_left_as_they_are():
-    """The wrappers around the loss in inner loops took a tenth of a small problem's time."""
-    assert not hasattr(Squared.value, "__wrapped__")
-    assert hasattr(AllOnes.cross_moments, "__wrapped__")
+def test_fits_refuse_seeds_that_are_none_and_forget_those_that_failed():
+    """numpy recurses without end when it is given a matrix as a seed."""
+    with pytest.raises(TypeError, match="`random_state` must be"):
+        fit_factors(np.eye(3), np.eye(3), rank=1, penalty=1.0, random_state=np.eye(3))
+    model = LEMLClassifier(1)
+    for call in (lambda: model.fit(np.eye(3), "labels"), lambda: model.predict(np.eye(3))):
+        with pytest.raises(ValueError, match=r"`y` must|not fitted"):
+            call()
+    with pytest.raises(TypeError, match="`blocks` must be"):
+        model.fit_blocks([None])

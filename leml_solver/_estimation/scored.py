@@ -4,7 +4,6 @@
 before it, what turns scores into classes and labels.
 """
 
-import numbers
 import warnings
 from typing import Any
 
@@ -17,7 +16,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from argument_checks import (
-    canonical,
     moderate_array,
     not_huge,
     one_weight_each,
@@ -44,6 +42,10 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
     label_values_: Array
     unobserved_labels_: NDArray[np.int64]
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether a fit has ended: the threshold is what it sets last."""
+        return hasattr(self, "threshold_")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -60,7 +62,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
 
         Entries of a sparse matrix that are stored in parts are added up, in a copy.
         """
-        real_input(X, "X")
+        X = real_input(X, "X")
         try:
             types = self._number_types()
             rows = validate_data(self, X, accept_sparse="csr", dtype=types, reset=reset)
@@ -72,7 +74,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
         if reset and stored.size:
             moderate_array(stored, "X", stored.ndim, stored.dtype)
         not_huge(stored, "X")
-        return canonical(rows) if sparse.issparse(rows) else rows
+        return rows if sparse.issparse(rows) else np.require(rows, None, ["C", "A"])
 
     def _block_scores(self, X: Any) -> BlockScores:
         """Return the scores of checked rows, to be made block by block."""
@@ -205,7 +207,7 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         if sample_weight is not None:
             counts = one_weight_each(sample_weight, "sample_weight", n_rows)
         if self.target_kind_ != "multilabel":
-            return float(super().score(X, real_input(y, "y", refused="c"), sample_weight))
+            return float(super().score(X, real_input(y, "y", refused="cV"), sample_weight))
         scores = self._block_scores(self._checked(X))
         labels, right, counted = TrueLabels.of(y, shape=scores.shape), 0.0, 0.0
         for ends in row_blocks(scores.shape):
@@ -240,21 +242,3 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         """Return the logarithms of what `predict_proba` returns; that of 0 is minus infinity."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
-
-
-def solver_seed(random_state: Any) -> int | np.random.Generator:
-    """Return what `numpy.random.default_rng` takes, from an int, RandomState, Generator or None."""
-    if random_state is None:
-        return np.random.default_rng()
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
-        raise TypeError(
-            "`random_state` must be None, a whole number, a RandomState or a Generator, got "
-            f"{random_state!r}."
-        )
-    if random_state < 0:
-        raise ValueError(f"`random_state` must not be negative, got {random_state!r}.")
-    return int(random_state)

@@ -68,7 +68,7 @@ def _array(y: Any) -> Array:
     """Return y as an array of one or two axes, pandas' own missing values as NaN or None."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    y = real_input(unmasked(y), "y", refused="c")
+    y = real_input(unmasked(y), "y", refused="cV")
     try:
         values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     except ValueError:
@@ -190,7 +190,7 @@ def _labels(Y: Any, mask: Any, missing: Any) -> Labels:
 
 def boolean(mask: Any, name: str) -> Any:
     """Return a mask, array or sparse matrix, which must be boolean."""
-    real_input(mask, name)
+    mask = real_input(mask, name)
     checked: Any = mask if sparse.issparse(mask) else np.asarray(mask)
     if checked.dtype.kind != "b":
         raise ValueError(f"`{name}` must be boolean, got {checked.dtype}; write astype(bool).")

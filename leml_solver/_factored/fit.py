@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from argument_checks import nonnegative, one_of, positive, positive_integer, probability
+from argument_checks import (
+    finite_array,
+    nonnegative,
+    one_of,
+    positive,
+    positive_integer,
+    probability,
+    solver_seed,
+)
 from leml_solver._factored.algorithm_1 import GeneralLoss, GeneralOptions
 from leml_solver._factored.algorithm_2 import FullSquared
 from leml_solver._factored.certificate import FactorCertificate, certify_factors, trace_norm
@@ -31,7 +39,7 @@ from leml_solver._linalg.matrices import CountingMatrix, Factor, as_matrix
 from leml_solver._linalg.threads import matmul, one_blas_thread
 from leml_solver._progress import progress_bar
 from leml_solver.losses import LOSSES, Loss, Squared
-from leml_solver.problem import Problem
+from leml_solver.problem import Problem, checked_features
 
 Array = NDArray[np.float64]
 
@@ -251,7 +259,12 @@ class FactorResult:
 
     def transform(self, X: Any) -> Factor:
         """Return X W, the points in the latent space."""
-        return as_matrix(X, self.W.dtype).times(self.W)
+        rows = checked_features(X, self.W.dtype)
+        if rows.shape[1] != len(self.W):
+            raise ValueError(
+                f"`X` must have {len(self.W)} columns, as in the fit, got {rows.shape[1]}."
+            )
+        return as_matrix(rows, self.W.dtype).times(self.W)
 
     def scores(self, X: Any) -> Factor:
         """Return X W H^T plus the intercept, a dense (n, L) array."""
@@ -559,7 +572,7 @@ class Fit:
             self.iterate.restore(before)
 
     def _start(self, random_state: int | np.random.Generator) -> None:
-        rng, start = np.random.default_rng(random_state), self.options.start
+        rng, start = np.random.default_rng(solver_seed(random_state)), self.options.start
         if not isinstance(start, str):
             W, H = self._given_start(*start)
             start = "svd" if self._is_lost(W, H) else "given"
@@ -575,7 +588,7 @@ class Fit:
 
     def _given_start(self, W: Any, H: Any) -> tuple[Factor, Factor]:
         dtype = self.problem.matrix.dtype
-        W, H = (np.array(factor, dtype=dtype, order="C") for factor in (W, H))
+        W, H = (np.array(finite_array(A, "start", 2, dtype), order="C") for A in (W, H))
         d, L = self.problem.shape
         shapes = ((d, self.rank), (L, self.rank))
         if (W.shape, H.shape) != shapes:

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.special import gammaln
 
-from argument_checks import nonnegative, positive, positive_integer
-from leml_solver._estimation.scored import solver_seed
+from argument_checks import nonnegative, positive, positive_integer, solver_seed
 from leml_solver._linalg.threads import Rows, even_rows, parallel_map
 from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import sparse_encode
 
-from argument_checks import nonnegative, positive_integer
-from leml_solver._estimation.scored import solver_seed
+from argument_checks import nonnegative, positive_integer, solver_seed
 from leml_solver.baselines.base import Array, Baseline
 from leml_solver.baselines.regression import ridge_regression
 from leml_solver.labels import Labels

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from argument_checks import nonnegative, one_of, positive, positive_integer
-from leml_solver._estimation.scored import solver_seed
+from argument_checks import nonnegative, one_of, positive, positive_integer, solver_seed
 from leml_solver.baselines.base import Baseline, with_constant
 from leml_solver.labels import Labels
 

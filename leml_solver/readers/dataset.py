@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from argument_checks import canonical, finite_array, real_input, same_count
+from argument_checks import finite_array, real_input, same_count
 from leml_solver.labels import truths
 
 # Not int8: scikit-learn (1.9) counts classes in the dtype of y, and silently overflows.
@@ -72,7 +72,7 @@ class Dataset:
             matrix = sparse.csr_array(real_input(getattr(self, name), name))
             if matrix.nnz:
                 finite_array(matrix.data, name, 1, matrix.dtype)
-            object.__setattr__(self, name, canonical(matrix))
+            object.__setattr__(self, name, matrix)
         same_count(self.X.shape[0], self.Y.shape[0])
         if not np.isin(self.Y.data, (0, 1)).all():
             raise ValueError("`Y` must hold ones where labels are positive, and nothing else.")

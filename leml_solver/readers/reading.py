@@ -126,7 +126,8 @@ def _blocks(path: str, options: ReadOptions, rows: int | None) -> Iterator[Datas
     notes = Notes(path, options.strict)
     source = _source(path, options, notes)
     # Rows may take as much memory as the size of the file explains, and as is free.
-    most = memory_budget(min(MAX_BYTES, _FREE_ROWS + _ROWS_PER_BYTE * os.path.getsize(path)))
+    size = os.path.getsize(path) if os.path.isfile(path) else 0  # of others, reading says why
+    most = memory_budget(min(MAX_BYTES, _FREE_ROWS + _ROWS_PER_BYTE * size))
     buffer, blocks = RowBuffer(), 0
     for row in source.rows:
         buffer.add(row)

@@ -50,7 +50,9 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = {"save_figure": "style", "grid_quantities": "grids"}.get(name, "pictures")
-    return getattr(import_module(f"{__name__}.{room}"), name)
+    made = {"__all__": [name], name: getattr(import_module(f"{__name__}.{room}"), name)}
+    errors_name_arguments(made)
+    return made[name]
 
 
 errors_name_arguments(globals())

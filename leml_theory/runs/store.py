@@ -40,7 +40,7 @@ from safe_files import (
     LockedError,
     disk_error_text,
     locked,
-    open_regular,
+    read_whole,
     sync_folder,
     write_text,
     written_aside,
@@ -48,6 +48,7 @@ from safe_files import (
 
 Record = dict[str, Scalar]
 
+_LONGEST = 1e12  # seconds that a cell can have taken
 _HEAD, _MIDDLE, _TAIL = b'{"checksum":"', b'","result":', b"}"
 _PAYLOAD = len(_HEAD) + 64 + len(_MIDDLE)  # 64 hexadecimal digits of SHA-256
 
@@ -94,7 +95,10 @@ class Result:
             raise ValueError("its checksum does not match")
         content = json.loads(payload)
         records = [{k: _decoded(v) for k, v in record.items()} for record in content["records"]]
-        return cls(content["key"], records, content["seconds"], content.get("source", ""))
+        key, seconds, source = content["key"], content["seconds"], content.get("source", "")
+        if not (type(key) is type(source) is str and 0 <= seconds < _LONGEST):
+            raise ValueError("it holds no key, source and seconds")
+        return cls(key, checked_records(records), seconds, source)
 
 
 def _checked_line(payload: bytes) -> bytes:
@@ -141,8 +145,7 @@ def read_shard(path: Path) -> list[Result | ValueError]:
     its cell is measured again.
     """
     try:
-        with open_regular(path) as file:
-            lines = file.read().split(b"\n")[:-1]
+        lines = read_whole(path).split(b"\n")[:-1]
     except OSError as error:
         raise StoreError(disk_error_text(f"read `{path}`", error)) from error
     return [_result_or_error(line) for line in lines]
@@ -209,8 +212,9 @@ def _write_source(folder: Path, source: Source) -> None:
 def _read_source(path: Path) -> Source | None:
     """Return the source that a file describes, None if it is not what was written."""
     try:
-        source = Source(**json.loads(path.read_bytes()))
-        return source if source.id == path.stem else None
+        source = Source(**json.loads(read_whole(path)))
+        sound = source.id == path.stem and type(source.code) is type(source.versions) is dict
+        return source if sound else None
     except (OSError, ValueError, TypeError, RecursionError):
         return None
 
@@ -278,13 +282,18 @@ class Manifest:
         if there.get("version") != here.get("version"):
             versions = there.get("version"), here.get("version")
             said.append(f"it was measured by version {versions[0]}, this is {versions[1]}")
-        hashes = [
-            {plugin["file"]: plugin["sha256"] for plugin in description.get("plugins", [])}
-            for description in (there, here)
-        ]
+        hashes = [_plugin_hashes(description) for description in (there, here)]
         if plugins := other_code(*hashes):
             said.append(f"it was measured with other plugins: {', '.join(plugins)}")
         return said
+
+
+_KINDS = {"schema": int, "seed": int, "grid": str, "cells": int, "description": dict}
+
+
+def _plugin_hashes(description: Mapping[str, Any]) -> dict[str, str]:
+    """Return the hash of each plugin by the name of its file."""
+    return {plugin["file"]: str(plugin["sha256"]) for plugin in description.get("plugins", [])}
 
 
 def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -305,10 +314,12 @@ def _read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a folder; StoreError if it is missing or has been changed."""
     path = folder / _MANIFEST
     try:
-        with open_regular(path) as file:
-            content = json.loads(file.read())
+        content = json.loads(read_whole(path))
         checksum = content.pop("checksum")
         manifest = Manifest(**content)
+        if any(type(content[name]) is not kind for name, kind in _KINDS.items()):
+            raise TypeError(f"expected values of other types, {_KINDS}")
+        _plugin_hashes(manifest.description)
     except (FileNotFoundError, NotADirectoryError):
         raise StoreError(
             f"`{folder}` holds no results: it has no `{path.name}`. Name a folder that a run made."
@@ -432,7 +443,7 @@ class Store:
         content = self._content()
         keep = {r.to_line() for _, r in content.lines if content.is_of(r, code)}
         for path in self._shard_files():
-            *lines, torn = path.read_bytes().split(b"\n")
+            *lines, torn = read_whole(path).split(b"\n")
             damaged = (isinstance(_result_or_error(line), ValueError) for line in lines)
             kept = [x for x, bad in zip(lines, damaged, strict=True) if bad or x + b"\n" in keep]
             if len(kept) < len(lines):
@@ -509,10 +520,11 @@ class _Content:
             cells.setdefault(line[1].key, []).append(line)
         for key, lines in cells.items():
             self.chosen[key] = min((r for _, r in lines), key=_bits) if lines[1:] else lines[0][1]
-            pairs = itertools.combinations(lines, 2)
-            strange = [place for (_, a), (place, b) in pairs if not self._agree(a, b)]
+            unlike = {(_bits(line[1]), line[1].source): line for line in reversed(lines)}
+            pairs = itertools.combinations(reversed(unlike.values()), 2)
+            strange = next((place for (_, a), (place, b) in pairs if not self._agree(a, b)), None)
             if strange:
-                self.damage.append(f"{strange[0]} {_CONFLICT} (cell {key}). {ELSEWHERE}.")
+                self.damage.append(f"{strange} {_CONFLICT} (cell {key}). {ELSEWHERE}.")
 
     def _agree(self, first: Result, second: Result) -> bool:
         """Compare bit for bit, or within the tolerance if processes of two kinds measured."""

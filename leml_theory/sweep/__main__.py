@@ -34,7 +34,7 @@ from leml_theory.sweep.report import (
     versions,
 )
 from leml_theory.sweep.tables import FORMATS, imprecise, slope_frame, table_text, value_tables
-from safe_files import disk_error_text, write_text
+from safe_files import disk_error_text, read_whole, write_text
 
 _DESCRIPTION = """\
 Draw synthetic worlds, minimise empirical risks over the trace ball and the Frobenius ball, and plot
@@ -331,7 +331,7 @@ def _read_table(path: Path) -> pd.DataFrame:
     """Read results.csv, which must not have changed since the run wrote it."""
     if not path.is_file():
         raise ValueError(f"`{path}` does not exist; run the sweep with --out {path.parent} first.")
-    content = path.read_bytes()
+    content = read_whole(path)
     written = read_summary(path.with_name("summary.json")).get("results_sha256")
     if written != hashlib.sha256(content).hexdigest():
         raise ValueError(

@@ -21,6 +21,7 @@ from leml_theory.sweep.frame import (
     violations,
 )
 from leml_theory.sweep.tables import slope_frame, text_lines
+from safe_files import read_whole
 
 _PACKAGES = ("leml-theory", "numpy", "scipy", "pandas", "numba", "matplotlib", "seaborn")
 _SIGN = {"agrees": "ok", "approaches": "ok", "marginal": "?", "fails": "FAILS"}
@@ -76,11 +77,11 @@ def read_summary(path: Path) -> dict[str, Any]:
     Summaries of versions before 0.3.0 have no checksum and are taken as they are.
     """
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_whole(path))
         known = content.pop("checksum", None)
         old = known is None and content["versions"]["leml-theory"] in ("0.1.0", "0.2.0")
         intact = old or known == digest(content)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         intact = False
     if not intact:
         raise ValueError(

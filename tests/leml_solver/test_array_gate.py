@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import linear_kernel
 
 from leml_solver import (
+    AlternatingOptions,
     EntrySplit,
     Labels,
     LEMLClassifier,
@@ -463,3 +464,66 @@ def test_data_sets_hold_one_form_of_everything():
     ):
         with pytest.raises(ValueError, match=said):
             replace(data, **changed)
+
+
+def test_lists_and_diagonals_that_do_not_match_are_refused():
+    lil, dia = sparse.lil_matrix(X), sparse.dia_matrix(X)
+    lil.data[3] = lil.data[3] + [1.0] * 50  # scipy's loop would write past its array
+    dia.offsets = np.repeat(dia.offsets[:1], dia.offsets.size)
+    for broken in (lil, dia):
+        with pytest.raises(ValueError, match="`X` is a damaged sparse matrix"):
+            LEMLClassifier(1).fit(broken, Y)
+
+
+@pytest.mark.parametrize("kind", ["negative", "too large", "pointers", "coo"])
+def test_what_is_fitted_or_split_without_an_estimator_passes_the_gate(kind):
+    model, model_32 = (fit_factors(X.astype(t), Y, rank=2, penalty=1.0) for t in (float, "f4"))
+    for call in (
+        lambda A: model.scores(A),
+        lambda A: EntrySplit(2).stacked(A, Y),
+        lambda A: evaluate_estimator(LEMLClassifier(1, penalty=1.0).fit(X, Y), A, Y),
+    ):
+        with pytest.raises(ValueError, match="`X` is a damaged sparse matrix"):
+            call(damaged(sparse.csr_array(X), kind))
+        with pytest.raises(ValueError, match="`X` must not have masked entries"):
+            call(np.ma.array(X, mask=X > 3))
+    for strange, said in ((1j * X, "Complex"), (X[:, :5], "6 columns"), (X * np.nan, "finite")):
+        with pytest.raises(ValueError, match=said):
+            model.scores(strange)
+        with pytest.raises(ValueError, match=said):
+            model_32.scores(sparse.csr_matrix(strange))
+
+
+def test_repeated_entries_are_added_in_the_type_of_the_matrix_before_anything_looks_at_them():
+    seen = sparse.csr_array((30, 4), dtype=bool)
+    seen.data, seen.indices = np.ones(60, bool), np.repeat(np.arange(30) % 4, 2)
+    seen.indptr = 2 * np.arange(31)
+    assert same(fitted(X, seen), fitted(X, seen.toarray()))
+    assert Labels.full(seen).known_values().max() == 1
+    dealt = [sum(part.nnz for part in parts) for parts in EntrySplit(2).split_mask(seen)]
+    assert dealt == [30, 30]  # no entry is in both parts
+    twice = seen.astype(float)
+    with pytest.raises(ValueError, match="`y` must be a matrix of 0/1 labels"):
+        fitted(X, twice)
+    with pytest.raises(ValueError, match="`Y` must hold labels"):
+        evaluate_scores(twice, Y)
+    stale = _unsorted(sparse.csr_matrix(X))
+    stale.has_sorted_indices = stale.has_canonical_format = True  # which is wrong
+    assert same(fitted(stale, Y), fitted(sparse.csr_matrix(X), Y))
+
+
+def test_layouts_do_not_matter_with_weights_and_starts_are_checked():
+    weights = RNG.integers(1, 4, 30)
+    expected = fitted(X, Y, sample_weight=weights)
+    for layout in (np.asfortranarray, lambda A: np.frombuffer(b"0" + A.tobytes(), offset=1)):
+        A, B = (layout(part).reshape(part.shape) for part in (X, Y))
+        assert same(fitted(A, Y, sample_weight=weights), expected)
+        assert same(fitted(X, B, sample_weight=weights), expected)
+    for strange in (np.ones((6, 2)) * 1j, np.full((6, 2), np.nan), np.ma.array(X[:6, :2], mask=1)):
+        options = AlternatingOptions(start=(strange, np.ones((4, 2))))
+        with pytest.raises(ValueError, match="`start`"):
+            fit_factors(X, Y, rank=2, penalty=1.0, options=options)
+    with pytest.raises(ValueError, match="`Z` must have shape"):
+        Problem("squared", X, Y).gradient(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="`y` must hold real numbers"):
+        LEMLClassifier(1).fit(X, np.zeros(30, dtype=[("a", float), ("b", float)]))

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import resource
 import tracemalloc
 import zipfile
 
@@ -156,6 +157,26 @@ def test_the_index_of_blocks_is_checked(tmp_path, change):
     (folder / "blocks.json").write_text(json.dumps(index | change))
     with pytest.raises(ReadError, match=r"blocks.json: damaged \(its checksum"):
         BlockFolder.open(folder)
+
+
+def test_a_disk_that_refuses_a_block_is_named_with_its_reason(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"File too large: '[^']*/b'"):
+            write_blocks(tmp_path / "b", [Dataset(np.ones((99, 99)), np.eye(99, dtype=int))])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_index_that_is_deep_or_large_only_in_name(tmp_path):
+    (tmp_path / "blocks.json").write_text("[" * 10**5)
+    with pytest.raises(ReadError, match=r"blocks.json: damaged \("):
+        BlockFolder.open(tmp_path)
+    os.truncate(tmp_path / "blocks.json", 1 << 40)
+    with pytest.raises(ReadError, match="does not fit into the free memory"):
+        BlockFolder.open(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["blocks.json", "block-00000/X_data.npy"])

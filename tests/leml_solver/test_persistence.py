@@ -193,6 +193,8 @@ def test_a_sound_checksum_over_parts_that_do_not_fit(tmp_path, content, monkeypa
         {"header": {"sha256": "same"}, "W_": np.zeros((4, 2), dtype=int)},
         {"header": {"sha256": "same", "facts": []}},
         {"header": {"sha256": "same", "status": "NONE"}},
+        {"header": {"sha256": "same"}, "feature_names_in_": np.full(4, "a")},
+        {"header": {"sha256": "same"}, "label_names_": np.full(3, b"a")},
     ):
         with pytest.raises(ModelFileError, match="do not fit together"):
             load_model(rewritten(tmp_path, content, **changes))

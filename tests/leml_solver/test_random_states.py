@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leml_solver._estimation.scored import solver_seed
+from argument_checks import solver_seed
 
 
 @pytest.mark.parametrize("value", ["a", 1.5, True, np.random])

@@ -199,6 +199,46 @@ def test_a_shard_that_cannot_be_read_is_named(store):
         store.load()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key": ["a"]},
+        {"seconds": "1"},
+        {"seconds": 10**400},
+        {"source": {}},
+        {"records": [{"a": []}]},
+    ],
+)
+def test_lines_whose_checksum_is_right_and_whose_values_are_not(store, change):
+    path = fill(store)
+    content = json.loads(path.read_bytes().split(b"\n")[0])["result"] | change
+    path.write_bytes(store_module._checked_line(json.dumps(content).encode()) + b"\n")
+    with pytest.raises(StoreError, match=r"Line 1 of .* is damaged"):
+        store.load()
+    assert len(store.status().damage) == 1
+
+
+def test_repeated_lines_and_records_that_are_pipes_cost_nothing(store):
+    path = fill(store)
+    path.write_bytes(path.read_bytes() * 3000)  # of which 4.5 million pairs were compared
+    (store.folder / "provenance").mkdir()
+    os.mkfifo(store.folder / "provenance" / "a.json")
+    assert len(store.load()) == len(CELLS)
+    os.truncate(path, 1 << 40)
+    with pytest.raises(StoreError, match="does not fit into the free memory"):
+        store.load()
+
+
+@pytest.mark.parametrize("change", [{"cells": "5"}, {"description": {"plugins": [3]}}])
+def test_a_manifest_of_other_types_is_refused(store, change):
+    path = store.folder / "manifest.json"
+    content = json.loads(path.read_bytes()) | change
+    content["checksum"] = store_module.digest({k: content[k] for k in content if k != "checksum"})
+    path.write_text(json.dumps(content))
+    with pytest.raises(StoreError, match="is damaged or was written by another program"):
+        Store.open(store.folder)
+
+
 # Disks that refuse
 
 
