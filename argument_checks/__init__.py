@@ -136,6 +136,9 @@ def _with_sound_parts(matrix: Any) -> Any:
     elif matrix.format in ("csr", "csc", "bsr"):  # anew: what it says about its order may be old
         parts = matrix.data, matrix.indices, matrix.indptr
         matrix = type(matrix)(parts, shape=matrix.shape)
+        ends = matrix.indptr  # scipy looks at none of them if the last is not positive
+        if (ends[1:] < ends[:-1]).any():
+            raise ValueError("its pointers must not decrease")
         matrix.check_format(full_check=True)
     return matrix
 

@@ -467,10 +467,11 @@ def test_data_sets_hold_one_form_of_everything():
 
 
 def test_lists_and_diagonals_that_do_not_match_are_refused():
-    lil, dia = sparse.lil_matrix(X), sparse.dia_matrix(X)
+    lil, dia, csr = sparse.lil_matrix(X), sparse.dia_matrix(X), sparse.csr_matrix(X)
+    csr.indptr[-1] = -1  # a matrix that scipy takes for an empty one
     lil.data[3] = lil.data[3] + [1.0] * 50  # scipy's loop would write past its array
     dia.offsets = np.repeat(dia.offsets[:1], dia.offsets.size)
-    for broken in (lil, dia):
+    for broken in (lil, dia, csr):
         with pytest.raises(ValueError, match="`X` is a damaged sparse matrix"):
             LEMLClassifier(1).fit(broken, Y)
 
