@@ -28,6 +28,7 @@ from leml_solver._estimation.targets import Targets, class_targets, dense_number
 from leml_solver._estimation.weights import EntryWeights, fit_weighted_factors, point_weights
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, FitStatus
 from leml_solver._factored.kernel_method import Kernel, fit_kernel_factors
+from leml_solver._linalg.threads import matmul, one_blas_thread
 from leml_solver.labels import Labels
 from leml_solver.losses import Loss
 from leml_solver.metrics import loss_threshold
@@ -223,20 +224,21 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
         rows = X if targets.rows is None else X[targets.rows]
         return matching_threshold(self._block_scores(rows), targets.labels)
 
+    @one_blas_thread()
     def _latent(self, X: Any) -> Array:
         """Return X W for checked X, with the kernel in place of X if there is one."""
         if getattr(self, "X_fit_", None) is not None:
             X = self.kernel(X, self.X_fit_)
         if self.unit_rows_:
             X = normalize(X)
-        return np.asarray(X @ self.W_)
+        return np.asarray(X @ self.W_) if sparse.issparse(X) else matmul(X, self.W_)
 
     def _block_scores(self, X: Any) -> BlockScores:
         """Return X W H^T + intercept - threshold, to be made block by block."""
         offset = self.intercept_ - self.threshold_
 
         def block(start: int, stop: int) -> Array:
-            scores = self._latent(X[start:stop]) @ self.H_.T
+            scores = matmul(self._latent(X[start:stop]), self.H_.T)
             scores += offset
             return scores
 

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from argument_checks import positive_integer, real_input, unmasked
 from leml_solver._estimation.targets import as_numbers, boolean
+from leml_solver._linalg.threads import one_blas_thread
 from leml_solver.labels import Labels
 
 Array = NDArray[Any]
@@ -40,7 +41,8 @@ class BlockScores:
 
     def block(self, start: int, stop: int) -> Array:
         """Return what the function gives."""
-        return np.asarray(self.function(start, stop))
+        with one_blas_thread():
+            return np.asarray(self.function(start, stop))
 
 
 def as_scores(scores: Any) -> Scores:

@@ -18,6 +18,7 @@ from sklearn.preprocessing import normalize
 
 from leml_solver._estimation.blocks import dense
 from leml_solver._linalg.factors import eigenvectors
+from leml_solver._linalg.threads import one_blas_thread
 from leml_solver.labels import Labels
 from leml_solver.losses import LOSSES, Loss
 
@@ -43,6 +44,7 @@ def default_rank(width: int, labels: Labels) -> int:
     return min(width, n_labels, int(np.clip(fitting, *_RANKS)))
 
 
+@one_blas_thread()
 def default_penalty(
     features: Callable[[Any], Any],
     labels: Labels,

@@ -257,6 +257,7 @@ class FactorResult:
         """Trace norm of W H^T."""
         return trace_norm(self.W, self.H)
 
+    @one_blas_thread()
     def transform(self, X: Any) -> Factor:
         """Return X W, the points in the latent space."""
         rows = checked_features(X, self.W.dtype)
@@ -266,9 +267,10 @@ class FactorResult:
             )
         return as_matrix(rows, self.W.dtype).times(self.W)
 
+    @one_blas_thread()
     def scores(self, X: Any) -> Factor:
         """Return X W H^T plus the intercept, a dense (n, L) array."""
-        scores = self.transform(X) @ self.H.T
+        scores = matmul(self.transform(X), self.H.T)
         return scores if self.intercept is None else scores + self.intercept.astype(scores.dtype)
 
 

@@ -9,6 +9,7 @@ from scipy import sparse
 from leml_solver._estimation.blocks import BlockScores
 from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator
 from leml_solver._estimation.targets import class_targets
+from leml_solver._linalg.threads import one_blas_thread
 from leml_solver.labels import Labels
 
 Array = NDArray[Any]
@@ -64,7 +65,8 @@ class Baseline(LabelClassifier, ScoredEstimator):
             raise ValueError(_missing_message(type(self).__name__, targets.labels))
         self._check_targets(X, targets)
         self.n_labels_ = targets.labels.shape[1]
-        self._fit(X if targets.rows is None else X[targets.rows], targets.labels)
+        with one_blas_thread():
+            self._fit(X if targets.rows is None else X[targets.rows], targets.labels)
         self._keep_targets(targets)
 
     def _fit(self, X: Any, labels: Labels) -> None:

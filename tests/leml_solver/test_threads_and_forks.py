@@ -17,8 +17,9 @@ import pytest
 import threadpoolctl
 from joblib import Parallel, delayed
 
-from leml_solver import AlternatingOptions, TraceBall, fit_factors, minimise
+from leml_solver import AlternatingOptions, LEMLClassifier, TraceBall, fit_factors, minimise
 from leml_solver._linalg.threads import _held, limit_threads
+from leml_solver.baselines import BinaryRelevanceClassifier, CPLSTClassifier
 from leml_solver.problem import Problem
 
 ROUNDS = [24, pytest.param(200, marks=pytest.mark.long)]
@@ -133,6 +134,46 @@ def test_forks_while_another_thread_fits(serial, rounds):
         for thread in threads:
             thread.join()
     assert statuses == [0] * (rounds // 2)
+
+
+def test_a_limit_holds_whichever_thread_sets_it():
+    """threadpoolctl ignored all threads but the first that had ever set a limit."""
+
+    def limited():
+        with limit_threads(1):
+            return blas_threads()
+
+    ones = limited()
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(limited).result() == ones == [1] * len(ones)
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_a_fork_stops_no_thread_that_fits_or_predicts(rounds):
+    """A fork ends the threads of OpenBLAS, and whoever waited for one of them waited forever."""
+    rng, stop = np.random.default_rng(0), threading.Event()
+    X, Y = rng.standard_normal((300, 40)), (rng.random((300, 30)) < 0.2).astype(float)
+
+    def busy(model):
+        while not stop.is_set():
+            model.fit(X, Y).decision_function(X)
+
+    models = CPLSTClassifier(9), BinaryRelevanceClassifier(), LEMLClassifier(9, max_iter=3)
+    threads = [threading.Thread(target=busy, args=(model,), daemon=True) for model in models]
+    for thread in threads:
+        thread.start()
+    for _ in range(rounds):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        time.sleep(0.01)
+    stop.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def test_a_fork_waits_until_no_thread_is_inside_the_setter_of_blas():
