@@ -107,7 +107,7 @@ def test_features_of_zeros_leave_nothing_to_find(make, full, label):
 
 
 @BALLS
-@pytest.mark.parametrize("shape", [(4, 7), (7, 4)])
+@pytest.mark.parametrize("shape", [(4, 7), (7, 4), (1, 3)])
 def test_full_labels_with_fewer_and_with_more_points_than_features(make, shape):
     rng = np.random.default_rng(8)
     X, Y = rng.standard_normal(shape), rng.standard_normal((shape[0], 5))
