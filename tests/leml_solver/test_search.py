@@ -94,7 +94,7 @@ def test_the_default_tolerance_is_one_in_a_million():
 
 @BALLS
 @pytest.mark.parametrize("full", [True, False])
-@pytest.mark.parametrize("label", [1.0, 1e6])
+@pytest.mark.parametrize("label", [0.0, 1.0, 1e6])
 def test_features_of_zeros_leave_nothing_to_find(make, full, label):
     Y = np.full((4, 3), label)
     if not full:
