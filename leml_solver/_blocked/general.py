@@ -151,11 +151,6 @@ class BlockedGeneral(GeneralLoss):
         """Nothing is kept that the factors do not determine."""
         self.sent = self.passes.send(self.W)
 
-    def restore(self, saved: tuple[Any, ...]) -> None:
-        """Go back to what `snapshot` returned."""
-        super().restore(saved)
-        self.refresh()
-
     def label_sketch(self, W: Factor) -> Factor:
         """Return D^T X W, D the slopes at zero with opposite sign."""
         at = self.passes.send(W), self.passes.mean(W)

@@ -56,7 +56,7 @@ class Round:
         if L * d * d > _LARGEST_BLOCKS:
             return None
         blocks = step * hessian.grams()
-        ridge *= 1 + np.abs(blocks).max()
+        ridge *= 1 + blocks.max()  # on the diagonal, for the blocks are semidefinite
         blocks[:, np.arange(d), np.arange(d)] += self.excess + ridge
         inverse: Array = np.asarray(np.linalg.inv(blocks))
         T = apply_blocks(inverse, right)
@@ -128,7 +128,7 @@ class LowRank:
         (d, L), m = self.Z.shape, min(self.Z.shape)
         matrix = np.diag(self.same.ravel()[index])
         i, j = np.divmod(index, L)
-        place = np.full(d * L, -1)
+        place = np.empty(d * L, dtype=np.int64)  # the tangent coordinates come in pairs
         place[index] = np.arange(index.size)
         inside = np.flatnonzero((i < m) & (j < m))
         partner = place[j[inside] * L + i[inside]]

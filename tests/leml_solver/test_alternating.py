@@ -283,6 +283,11 @@ def test_balancing_keeps_the_product_and_reaches_the_trace_norm(shapes):
     assert norm * (1 - 1e-10) <= penalty <= norm * (1 + 1e-5)
 
 
+def test_a_label_factor_of_zeros_is_balanced_by_finite_matrices():
+    T, S = balancing(np.ones((4, 2), np.float32), np.zeros((3, 2), np.float32))
+    assert np.isfinite([*T, *S]).all()
+
+
 def test_full_labels_cost_does_not_depend_on_n_times_L():
     # 40,000 x 30,000 labels: an n x L array of single bytes would be 1.2 GB.
     rng = np.random.default_rng(0)
@@ -359,12 +364,18 @@ def test_float32_stays_float32_and_other_types_become_float64():
         assert result.W.dtype == result.H.dtype == expected
 
 
+def test_normal_starts_have_variance_one_over_the_rank():
+    fit = fit_factors(np.eye(99), np.eye(99), rank=9, penalty=1e9, options=_options(start="normal"))
+    # |W|^2 + |H|^2 has mean d + L; with 1782 squares 0.2 of it is six deviations.
+    assert fit.trace[0].objective == pytest.approx(0.5e9 * (99 + 99), rel=0.2)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"rank": 0}, "rank"),
         ({"penalty": 0.0}, "`penalty` must be positive"),
-        ({"loss": "nope"}, "loss"),
+        ({"loss": "nope"}, "one of 'squared', 'logistic', 'squared_hinge', got"),
         ({"loss": "hinge"}, "smooth"),
         ({"loss": "linear"}, "curved"),
         ({"X": np.ones((3, 2))}, "one per point, got 3 and 80"),

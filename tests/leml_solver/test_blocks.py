@@ -185,6 +185,15 @@ def test_the_dual_point_stays_in_its_domain_in_every_block():
     assert made.certificate.lower_bound == pytest.approx(known.lower_bound, rel=1e-9)
 
 
+def test_blocks_in_single_precision_are_certified_in_double_precision():
+    X, Y, _ = data()
+    X, options = X.astype(np.float32), replace(QUICK, certify=True)
+    made = fit_blocks(pairs(X, Y, None), rank=2, penalty=5.0, options=options)
+    assert made.W.dtype == np.float32
+    known = certify_factors(Problem("squared", X, Labels.full(Y)), made.W, made.H, penalty=5.0)
+    assert made.certificate.objective == pytest.approx(known.objective, rel=1e-13)  # other order
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_large_blocks_are_certified_by_products_alone(loss, monkeypatch):
     """Where the dense matrix of the dual would be too large its norm is found by Lanczos steps."""

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leml_solver._factored.closed_forms import cplst, low_rank_least_squares
+from leml_solver._factored.closed_forms import compress, cplst, low_rank_least_squares
 
 
 def data(seed, n=20, d=6, n_labels=5):
@@ -52,6 +52,13 @@ def test_full_rank_is_ordinary_least_squares():
     X, Y = data(0)
     expected = np.linalg.lstsq(X, Y, rcond=None)[0]
     np.testing.assert_allclose(low_rank_least_squares(X, Y, 5), expected, atol=1e-12)
+
+
+def test_a_ridge_is_that_of_the_normal_equations():
+    X, Y = data(6)
+    problem = compress(X, Y)
+    expected = np.linalg.solve(X.T @ X + 3.0 * np.eye(6), X.T @ Y)
+    np.testing.assert_allclose(problem.predictor(problem.M, 3.0), expected, atol=1e-12)  # rounding
 
 
 def test_least_norm_where_features_repeat():

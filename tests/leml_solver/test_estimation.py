@@ -19,21 +19,24 @@ def test_blocks_of_rows_are_as_high_as_their_bytes_allow():
     assert ends[-1][1] == 10_000
 
 
-def test_where_every_label_is_positive_all_scores_are_above_the_threshold():
+def test_where_every_label_is_positive_all_scores_are_above_the_threshold(monkeypatch):
     scores = np.array([[0.3, 0.1], [0.7, 0.2]])
     every = blocks.matching_threshold(blocks.as_scores(scores), Labels.full(np.ones((2, 2))))
     assert every < 0.1
     half = Labels.full(np.array([[1.0, 0.0], [1.0, 0.0]]))
     assert blocks.matching_threshold(blocks.as_scores(scores), half) == pytest.approx(0.25)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)  # a row at a time
+    some = Labels.with_missing(np.array([[1.0, np.nan], [0.0, 0.0]]))
+    assert blocks.matching_threshold(blocks.as_scores(scores), some) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
     ("values", "shown"),
-    [([2, 3, 4, 5], r"got \[2, 3, 4\]"), ([-1, 0, 1, 1], r"got \[-1, 0\]")],
+    [(sp.csr_array([[2, 3, 4, 5]]), r"got \[2, 3, 4\]"), ([[-1, 0, 1, 1]], r"got \[-1, 0\]")],
 )
 def test_labels_that_are_none_are_shown(values, shown):
     with pytest.raises(ValueError, match=shown):
-        blocks.TrueLabels.of(np.array([values]))
+        blocks.TrueLabels.of(values)
 
 
 @pytest.mark.parametrize(
@@ -80,13 +83,15 @@ def test_a_label_is_missing_if_the_mask_or_the_matrix_says_so():
     mask = np.array([[True, True], [False, True]])
     known = class_targets(Y, mask).labels.known_matrices()[1]
     assert np.array_equal(known.toarray(), [[True, False], [False, True]])
+    other = class_targets(np.nan_to_num(Y), missing=~known.toarray()).labels.known_matrices()[1]
+    assert np.array_equal(other.toarray(), known.toarray())
 
 
 @pytest.mark.parametrize(
     ("column", "kind"),
-    [([0, 1, 1], "multilabel"), ([5, 7, 7], "binary"), ([0.0, 1.0, np.nan], "multilabel")],
+    [([0, 1, 1], "multilabel"), ([5, 7, 7], "binary"), ([-1.0, 1.0, np.nan], "multilabel")],
 )
-def test_one_column_of_zeros_and_ones_is_a_label(column, kind):
+def test_one_column_of_zeros_and_ones_or_of_signs_is_a_label(column, kind):
     assert class_targets(np.array(column)[:, None]).kind == kind
 
 

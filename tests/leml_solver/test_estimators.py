@@ -541,6 +541,21 @@ def test_balanced_classes_find_rare_positives(as_type):
     assert (one.fit(X, Y[:, [0]]).predict(X) == balanced[:, [0]]).all()
 
 
+def test_labels_of_one_class_have_nothing_to_balance():
+    labels = Labels.full(np.array([[1.0, 1.0], [0.0, 1.0], [0.0, 1.0]]))
+    made = EntryWeights("balanced", None, "reweighted").applied(labels, np.arange(2), "logistic")
+    weights = sparse.csr_array((made.listed.weights, (made.listed.rows, made.listed.columns)))
+    np.testing.assert_allclose(weights.toarray(), [[1.5, 1], [0.75, 1], [0.75, 1]], rtol=1e-15)
+
+
+def test_propensities_of_listed_labels_count_positives_only():
+    Y, weights = np.eye(6, 3), EntryWeights(None, "jain", "reweighted")
+    rows, columns = np.nonzero(np.ones((6, 3)))
+    listed = Labels.observed(rows, columns, Y.ravel(), (6, 3))
+    full, some = (weights._propensities(labels) for labels in (Labels.full(Y), listed))
+    np.testing.assert_array_equal(some, full)
+
+
 @pytest.mark.parametrize(("Y", "stored"), [(np.eye(60, 5), True), (1 - np.eye(60, 5), False)])
 def test_unbiased_labels_stay_dense_or_sparse(Y, stored):
     p, given = np.array([1.0, 0.8, 0.5, 0.5, 0.1]), Labels.full(Y)

@@ -185,19 +185,32 @@ def test_lanczos_bounds_from_above(monkeypatch, shape, decay):
         assert exact <= bound.value <= exact / np.sqrt(1 - excess) * (1 + 1e-12)
 
 
+def test_the_exact_norm_is_bounded_from_above_in_exact_arithmetic():
+    """The squared norm of u v^T is |u|^2 |v|^2; 4 (d + L) = 160 roundings of it are allowed."""
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        u, v = rng.integers(-1000, 1000, (2, 20))
+        G = np.outer(u, v).astype(float)
+        bound = norm_from_above(Operator(G.shape, G.__matmul__, G.T.__matmul__), rng)
+        exact = int(u @ u) * int(v @ v)
+        assert exact <= Fraction(bound.value) ** 2 <= exact * Fraction(1 + 200 * 2.3e-16)
+
+
 def test_excess_of_lanczos_shrinks_with_steps_and_blocks():
     assert lanczos_excess(1000, 32, 8, 1e-9) < lanczos_excess(1000, 16, 8, 1e-9)
     assert lanczos_excess(1000, 32, 8, 1e-9) < lanczos_excess(1000, 32, 1, 1e-9)
     assert lanczos_excess(1000, 32, 8, 1e-9) < 0.05
 
 
-def test_large_problems_state_their_failure_probability(monkeypatch):
+@pytest.mark.parametrize("name", SMOOTH)
+def test_large_problems_state_their_failure_probability(monkeypatch, name):
     monkeypatch.setattr(spectral_norm, "EXACT_SIZE", 10)
     X, Y = _data(0.0, n=500, d=300, L=280)
     rng = np.random.default_rng(0)
     W, H = 0.01 * rng.standard_normal((300, 3)), rng.standard_normal((280, 3))
-    certificate = certify_factors(Problem("squared", X, Y), W, H, penalty=5.0)
-    exact = np.linalg.norm(X.T @ (X @ W @ H.T - Y), 2)
+    certificate = certify_factors(Problem(name, X, Y), W, H, penalty=5.0)
+    y = Y if name == "squared" else 2 * Y - 1
+    exact = np.linalg.norm(X.T @ LOSSES[name].derivative(y, X @ W @ H.T), 2)
     assert certificate.failure_probability > 0
     assert exact <= certificate.gradient_norm <= 1.03 * exact
 
@@ -325,6 +338,13 @@ def test_the_norm_of_the_gradient_is_that_of_a_dense_matrix(name, missing, shape
     exact = np.linalg.norm(X.T @ D, 2)
     certificate = certify_factors(Problem(name, X, Y), W, H, penalty=1.5)
     assert exact * (1 - 1e-13) <= certificate.gradient_norm <= exact * (1 + 1e-6)
+
+
+def test_factors_in_single_precision_are_certified_in_double_precision():
+    X, Y = (A.astype(np.float32) for A in _data(0.0))
+    problem, single = Problem("logistic", X, Y), (X[:6, :2], X[:5, :2])
+    double = certify_factors(problem, *(F.astype(np.float64) for F in single), penalty=1.5)
+    assert certify_factors(problem, *single, penalty=1.5) == double
 
 
 @pytest.mark.parametrize("name", SMOOTH)

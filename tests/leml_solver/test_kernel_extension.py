@@ -123,7 +123,7 @@ def test_the_limits_grow_with_the_kernel():
 def test_eigenvalues_of_the_size_of_rounding_are_dropped():
     """Below n eps of the largest one: here 2 eps, and eigenvalues of a diagonal are exact."""
     eps = np.finfo(np.float64).eps
-    for size in (1.0, 1e3):
+    for size in (1e-3, 1.0, 1e3):
         assert kernel_features(size * np.diag([1.0, 3 * eps]))[0].shape == (2, 2)
         assert kernel_features(size * np.diag([1.0, 1.5 * eps]))[0].shape == (2, 1)
 

@@ -404,6 +404,8 @@ def test_data_too_large_for_the_ascent_get_the_cheapest_bound(monkeypatch):
             found = search_rank(data, fit.W, fit.H, penalty, RankSearch(), progress=False)
         assert found.bound == cheap
         assert found.improvement == 0
+    monkeypatch.setattr("leml_solver._factored.rank_bound._CANDIDATE_SIZE", 4)
+    assert cheapest_bound(data, fit.W, fit.H, penalty) is None
 
 
 def test_time_ends_a_search_with_a_valid_bound():

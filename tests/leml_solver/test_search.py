@@ -94,7 +94,7 @@ def test_the_default_tolerance_is_one_in_a_million():
 
 @BALLS
 @pytest.mark.parametrize("full", [True, False])
-@pytest.mark.parametrize("label", [1.0, 1e6])
+@pytest.mark.parametrize("label", [0.0, 1.0, 1e6])
 def test_features_of_zeros_leave_nothing_to_find(make, full, label):
     Y = np.full((4, 3), label)
     if not full:
@@ -107,7 +107,7 @@ def test_features_of_zeros_leave_nothing_to_find(make, full, label):
 
 
 @BALLS
-@pytest.mark.parametrize("shape", [(4, 7), (7, 4)])
+@pytest.mark.parametrize("shape", [(4, 7), (7, 4), (1, 3)])
 def test_full_labels_with_fewer_and_with_more_points_than_features(make, shape):
     rng = np.random.default_rng(8)
     X, Y = rng.standard_normal(shape), rng.standard_normal((shape[0], 5))

@@ -92,6 +92,7 @@ def test_refining_never_raises_the_objective_and_counts_its_products():
     result = fit_factors(sp.csr_matrix(X), sp.csr_matrix(Y), rank=5, penalty=1.0, options=options)
     objectives = [point.objective for point in result.trace]
     assert objectives == sorted(objectives, reverse=True)
+    assert [point.iteration for point in result.trace] == list(range(len(objectives)))
     # X^T X and X^T Y are 8 + 5 columns, a product has 5.
     assert result.trace[-1].products - result.trace[-2].products == pytest.approx(13 / 5)
 

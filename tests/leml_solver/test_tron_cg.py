@@ -222,6 +222,11 @@ def test_tron_reaches_a_stationary_point_from_far_away(make, precondition, name)
     np.testing.assert_array_equal(solution, getattr(point, "W", point))
 
 
+def test_a_gradient_that_need_not_shrink_takes_no_step():
+    problem, W = _feature_problem("logistic", True)
+    np.testing.assert_array_equal(tron(problem, 30 * W, TronOptions(tol=1.0))[0], 30 * W)
+
+
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("name", ["logistic", "squared_hinge"])
