@@ -537,6 +537,7 @@ def test_a_checkpoint_belongs_to_one_fit(tmp_path, monkeypatch):
 
 LIMITED = """
 import resource, sys, threading
+from concurrent.futures import ThreadPoolExecutor
 threading.stack_size(1 << 20)  # stacks of threads that first start later are memory too
 import numpy as np
 from leml_solver import AlternatingOptions
@@ -545,6 +546,9 @@ from leml_solver.blocks import fit_blocks
 plan = Plan(factorise=False)
 options = AlternatingOptions(max_iter=1, tol=0.0, certify=False, start="normal", method=plan)
 fit_blocks({small!r}, rank=4, penalty=1.0, options=options)  # compiled and warm
+A = np.ones((500, 500))
+with ThreadPoolExecutor(4) as pool:  # BLAS has a buffer for each thread that is within it
+    list(pool.map(lambda _: A @ A, range(40)))
 used = next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("VmData"))
 limit = used * 1024 + {more}
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
