@@ -44,13 +44,17 @@ def errors_name_arguments(namespace: dict[str, Any]) -> None:
 
 
 def _wrap_methods(made: Any) -> None:
-    """Wrap the public methods of a class, those that it inherits among them."""
-    for key in dir(made):
-        part = inspect.getattr_static(made, key)
-        of_class = isinstance(part, classmethod)
-        function = part.__func__ if of_class else part
-        if key[0] != "_" and inspect.isfunction(function) and not hasattr(function, "__wrapped__"):
-            setattr(made, key, classmethod(_wrapped(function)) if of_class else _wrapped(function))
+    """Wrap the public methods of a class in the class of its package that defines them."""
+    for owner in made.__mro__:
+        if owner.__module__.partition(".")[0] != made.__module__.partition(".")[0]:
+            continue
+        for key, part in [*vars(owner).items()]:
+            of_class = isinstance(part, classmethod)
+            function = part.__func__ if of_class else part
+            named = inspect.isfunction(function) and not hasattr(function, "__wrapped__")
+            if key[0] != "_" and named:
+                wrapped = _wrapped(function)
+                setattr(owner, key, classmethod(wrapped) if of_class else wrapped)
 
 
 def _is_open_dataclass(made: Any) -> bool:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simulations import (
     AnisotropicGaussian,
+    FeatureLaw,
     HeavyTailed,
     IsotropicGaussian,
     NonNegative,
@@ -180,3 +181,9 @@ def test_samples_depend_on_the_generator_alone(n, seed):
 def test_bad_input_is_named(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_a_law_without_sums_of_its_own_has_those_of_all_laws():
+    """A copy for each class, which names wrong arguments, would hide that they are simulated."""
+    assert HeavyTailed.signed_sums is FeatureLaw.signed_sums
+    assert IsotropicGaussian.signed_sums is not FeatureLaw.signed_sums
