@@ -21,7 +21,7 @@ from scipy import sparse
 
 # What Python and numpy raise when a value is not what the code takes it for.
 # scipy's sparse matrices raise NotImplementedError where a number is added to them.
-_RAW = (AttributeError, TypeError, LookupError, ArithmeticError, NotImplementedError)
+_RAW = (AttributeError, TypeError, LookupError, ArithmeticError, NotImplementedError, ValueError)
 _SHOWN = 60  # letters of a value
 
 
@@ -86,6 +86,8 @@ def _raise_named(
     function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], error: Exception
 ) -> None:
     """Raise an error that names an argument, unless this one does or none is to blame."""
+    if isinstance(error, ValueError) and "is ambiguous" not in str(error):  # an array as a scalar
+        return
     try:
         bound = inspect.signature(function).bind(*args, **options).arguments
     except TypeError:  # too many or too few: Python's own words name them

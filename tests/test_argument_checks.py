@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import argument_checks as checks
 from argument_checks import wrong_types
 from argument_checks.wrong_types import errors_name_arguments
-from leml_solver import Labels, LEMLClassifier, Squared, fit_factors
+from leml_solver import AlternatingOptions, Labels, LEMLClassifier, Squared, fit_factors
 from leml_theory import Setting
 from leml_theory.plots import grid_quantities
 from leml_theory.plugins import add_plugin
@@ -208,3 +208,11 @@ def test_fits_refuse_seeds_that_are_none_and_forget_those_that_failed():
             call()
     with pytest.raises(TypeError, match="`blocks` must be"):
         model.fit_blocks([None])
+
+
+def test_an_array_in_place_of_a_name_is_named():
+    """numpy says that its truth is ambiguous, and no more."""
+    with pytest.raises(TypeError, match=r"`order` must be of type .*, got array"):
+        AlternatingOptions(order=np.array(["HW", "WH"]))
+    with pytest.raises(ValueError, match=r"`order` must be one of"):
+        AlternatingOptions(order="HH")
