@@ -12,8 +12,9 @@ from scipy.optimize import nnls
 from command_line import counted
 from leml_theory.measurements.precision import LOOKS
 from leml_theory.runs import Cell
-from leml_theory.worlds import observation_of
+from leml_theory.worlds import LAWS, observation_of
 from safe_files import free_memory
+from simulations.features import FeatureLaw
 
 # n, d and L, and draws of pilot cells. The first two tell a cell's start from what a draw costs;
 # many draws outweigh the chance in its start.
@@ -21,6 +22,7 @@ _PILOTS = ((64, 4, 2), (64, 4, 40), (512, 16, 40), (2048, 32, 20), (4096, 64, 10
 _FEWEST = 3  # pilots, however long they take
 _SECONDS = 9.0  # for all pilots of a grid together
 _BASE = 3e8  # bytes of a process that has loaded everything
+_SAMPLED = ("erm", "slots")  # kinds of cells that draw every point
 _LARGE = 1e10  # n d L from which a cell is announced before it starts
 
 Clock = Callable[[], float]
@@ -30,19 +32,20 @@ Clock = Callable[[], float]
 class _Learnt:
     """Measured seconds of one kind of cells, and the draws that a precision takes."""
 
+    kind: str
     features: list[list[float]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     spread: float = 0.5
 
     def add(self, parameters: Mapping[str, Any], draws: float, seconds: float) -> None:
-        self.features.append(_features(parameters, draws))
+        self.features.append(_features(self.kind, parameters, draws))
         self.seconds.append(max(seconds, 1e-6))
 
     def predicted(self, parameters: Mapping[str, Any], draws: float) -> float:
         """Fit non-negative costs to relative errors, and apply them."""
         seconds = np.array(self.seconds)
         weights, _ = nnls(np.array(self.features) / seconds[:, None], np.ones(seconds.size))
-        return float(weights @ _features(parameters, draws))
+        return float(weights @ _features(self.kind, parameters, draws))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ def predicted_effort(
     rest, learnt_from = [], 0
     for group in groups.values():
         left = [cell for cell in group if cell.key not in known]
-        learnt = _Learnt()
+        learnt = _Learnt(group[0].kind)
         for cell in group:
             if cell.key in known:
                 learnt.add(cell.parameters, _draws(cell, learnt), known[cell.key])
@@ -152,7 +155,7 @@ def predicted_effort(
 
 def is_large(cells: Iterable[Cell]) -> bool:
     """Return whether a cell is so large that its effort is predicted before it starts."""
-    sizes = (cell.parameters for cell in cells if cell.kind in ("erm", "slots"))
+    sizes = (cell.parameters for cell in cells if cell.kind in _SAMPLED)
     return any(math.prod(p.get(size, 1) for size in "ndL") >= _LARGE for p in sizes)
 
 
@@ -164,7 +167,7 @@ def _pilot(
     seconds: float,
 ) -> None:
     """Measure cells of the same kind, small ones first, until the time is used up."""
-    last = max(cells, key=lambda cell: _features(cell.parameters, 1.0)[-1])
+    last = max(cells, key=lambda cell: _features(cell.kind, cell.parameters, 1.0)[::-1])
     start = clock()
     tried: list[dict[str, Any]] = []
     for sizes in _PILOTS:
@@ -201,14 +204,23 @@ def _draws(cell: Cell, learnt: _Learnt) -> float:
     return float(next((size for size in sizes if size >= needed), sizes[-1]))
 
 
-def _features(parameters: Mapping[str, Any], draws: float) -> list[float]:
+def _features(kind: str, parameters: Mapping[str, Any], draws: float) -> list[float]:
     """Return what costs grow with: a start, draws, matrices, entries."""
     n, d, n_labels = (float(parameters.get(name, 1)) for name in ("n", "d", "L"))
     s = observation_of(
         parameters.get("skew", "uniform"), int(n_labels), int(parameters.get("s", 1))
     )
     matrix = d * n_labels * min(d, n_labels)
-    return [1.0, draws, draws * matrix, draws * n * s.labels_per_point * d]
+    points = n * s.labels_per_point if _draws_points(kind, parameters) else 0.0
+    return [1.0, draws, draws * matrix, draws * points * d]
+
+
+def _draws_points(kind: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether a cell draws its points, not sums whose distribution the law knows."""
+    made = LAWS.get(parameters.get("law", "gaussian"))
+    if kind in _SAMPLED or made is None:
+        return True
+    return type(made(int(parameters.get("d", 1)))).signed_sums is FeatureLaw.signed_sums
 
 
 def memory_of(cell: Cell) -> float:
@@ -219,7 +231,7 @@ def memory_of(cell: Cell) -> float:
     p = cell.parameters
     n, d, n_labels = (float(p.get(name, 1)) for name in ("n", "d", "L"))
     numbers = 8 * d * n_labels
-    if cell.kind in ("erm", "slots"):
+    if cell.kind in _SAMPLED:
         skew, s = p.get("skew", "uniform"), int(p.get("s", 1))
         entries = n * observation_of(skew, int(n_labels), s).labels_per_point
         all_labels = "observed" in skew or (skew == "uniform" and s > 1)

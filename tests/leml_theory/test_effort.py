@@ -52,6 +52,20 @@ def test_what_starts_a_cell_is_not_counted_with_every_draw():
     assert found.seconds == pytest.approx(world.seconds(cells[0].parameters), rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("kind", "law", "counted"),
+    [
+        ("averages", "gaussian", False),
+        ("averages", "heavy-tailed", True),
+        ("erm", "gaussian", True),
+    ],
+)
+def test_points_cost_where_they_are_drawn(kind, law, counted):
+    """A billion of them, whose signed sum the law knows, were said to take 20 days."""
+    parameters = {"law": law, "n": 10**9, "d": 4, "L": 4}
+    assert (effort._features(kind, parameters, 1.0)[-1] > 0) == counted
+
+
 def test_measured_cells_of_the_grid_teach_too_and_cost_nothing_more():
     world, cells = World(), [cell(1000, 8), cell(2000, 8)]
     known = {one.key: 5.0 for one in cells[:1]}
