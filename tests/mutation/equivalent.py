@@ -13,6 +13,13 @@ BLOCKED = "leml_solver/_blocked/"
 
 EQUIVALENT: dict[Key, str] = {
     (
+        "leml_solver/_estimation/defaults.py",
+        "_unrounded",
+        "return np.where(np.abs(differences) <= n * _EPS * np.abs(values), 0.0, differences)",
+        "return np.where(np.abs(differences) < n * _EPS * np.abs(values), 0.0, differences)",
+        0,
+    ): "a difference that is exactly the limit may go either way, and one of zeros is zero",
+    (
         EXACT + "faces.py",
         "face_of",
         "if norm <= ball.radius:",
