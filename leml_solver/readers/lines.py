@@ -78,8 +78,10 @@ def text_lines(path: str | os.PathLike[str], notes: Notes) -> Iterator[tuple[int
                         "its size; if that is meant, unpack it first."
                     )
                 if len(line) > MAX_LINE:
-                    _skip_line(file)
+                    if b"\0" in line:  # such as a file of zeros, to be skipped for hours
+                        raise ReadError(f"{path}, line {number}: zero bytes; not a text file.")
                     notes.bad(number, f"longer than {MAX_LINE} bytes.")
+                    _skip_line(file)
                 else:
                     yield number, line.rstrip(b"\r\n")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:

@@ -164,6 +164,16 @@ def test_overlong_lines_are_skipped_in_bounded_pieces(tmp_path, monkeypatch):
     assert "longer than 100" in data.messages[0]
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_file_of_zeros_is_refused_at_once(tmp_path, strict):
+    # It was read to its end, at the speed of the disk: a file of no size on it took minutes.
+    path = tmp_path / "hollow.svm"
+    with path.open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(ReadError, match="line 1: zero bytes; not a text file"):
+        read(path, ReadOptions(strict=strict))
+
+
 def test_extreme_header_is_held_to_its_word(tmp_path):
     short = written(tmp_path, "short.txt", "3 2 2\n0 1:1\n")
     with pytest.raises(ReadError, match="promises 3 rows, got 1"):
