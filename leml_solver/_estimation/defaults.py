@@ -20,7 +20,7 @@ from leml_solver._estimation.blocks import dense
 from leml_solver._linalg.factors import eigenvectors
 from leml_solver._linalg.threads import one_blas_thread
 from leml_solver.labels import Labels
-from leml_solver.losses import LOSSES, Loss
+from leml_solver.losses import LOSSES, Loss, as_loss
 
 Array = NDArray[np.float64]
 # The eigenvalues of the Gram matrix of so many rows take a fraction of a second.
@@ -77,7 +77,7 @@ def default_penalty(
         ridge = _Ridge(*spectrum, _scaled(Y, roots), roots, intercept)
         found.append((*ridge.best(), unit, ridge))
     _, alpha, unit, ridge = min(found, key=itemgetter(0))
-    kind = LOSSES.get(loss) if isinstance(loss, str) else loss
+    kind = LOSSES.get(loss) if isinstance(loss, str) else as_loss(loss)
     return _slope_difference(kind) * ridge.pull(alpha), unit
 
 

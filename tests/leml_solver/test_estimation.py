@@ -63,6 +63,8 @@ def test_one_feature_has_a_default_penalty():
 def test_an_unknown_loss_is_named_with_the_known_ones():
     with pytest.raises(ValueError, match=r"`loss` must be one of .*squared_hinge.*'cubic'"):
         LEMLClassifier(loss="cubic").fit(np.eye(4), np.eye(4)[:, :2])
+    with pytest.raises(TypeError, match=r"`loss` must be a Loss .*, got 3\.5"):
+        LEMLClassifier(loss=3.5).fit(np.eye(4), np.eye(4)[:, :2])
 
 
 def test_scores_far_below_zero_have_no_probability():
