@@ -15,7 +15,8 @@ _Choice = TypeVar("_Choice")
 
 def real(value: Any, name: str) -> float:
     """Return `value` as a float, which must be finite."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    plain = type(value) is float  # the rest takes a microsecond, of 300 for a small problem
+    if not plain and (isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real)):
         raise TypeError(f"`{name}` must be a real number, got {value!r} ({type(value).__name__}).")
     if not math.isfinite(value):
         raise ValueError(f"`{name}` must be finite, got {value!r}.")
@@ -77,6 +78,8 @@ def real_input(value: Any, name: str, refused: str = "cmMV") -> Any:
     of numpy's types), and loops over a sparse matrix do not look whether its indices lie within its
     shape.
     """
+    if type(value) is np.ndarray and value.dtype.kind in "fiub":
+        return value  # nothing to lose
     seen = value if hasattr(value, "dtype") or hasattr(value, "dtypes") else _array_of(value)
     rows = value if isinstance(value, list | tuple) else (seen,)
     if any(np.ma.is_masked(row) for row in rows):

@@ -113,7 +113,7 @@ class FrobeniusBall:
 
     def project(self, Z: Array) -> Array:
         """Return Z, scaled down if it lies outside."""
-        return Z * (self.radius / max(self.norm(Z), self.radius))
+        return Z * (self.radius / max(float(np.linalg.norm(Z)), self.radius))
 
     def linear_minimiser(self, G: Array) -> Array:
         """Return -radius G / |G|."""

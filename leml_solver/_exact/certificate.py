@@ -113,7 +113,8 @@ def _conjugate_from_above(problem: Problem, u: Array) -> float:
     y, weights = problem.values, problem.weights
     u = problem.loss.clip_dual(y, u)
     terms = weights * problem.loss.conjugate(y, u)
-    size = np.abs(terms) + weights * np.abs(u) * (np.abs(y) + np.abs(u))
+    size_of_u = np.abs(u)
+    size = np.abs(terms) + weights * size_of_u * (np.abs(y) + size_of_u)
     # Each term is off by a few roundings of `size`; numpy adds pairwise, in blocks of 16 sums.
     return float(terms.sum() + (32 + math.log2(terms.size)) * _EPS * size.sum())
 

@@ -83,7 +83,7 @@ class LowRank:
         T[:k] = (self.U[:, :k].T @ E) @ self.Vt.T
         T[k:, :k] = self.U[:, k:].T @ (E @ self.Vt[:k].T)
         diagonal = T.reshape(-1)[: k * L : L + 1]
-        diagonal -= diagonal.mean()
+        diagonal -= diagonal.sum() / k  # `mean` takes twice as long for so few
         return T
 
     def embed(self, T: Array) -> Array:

@@ -7,6 +7,7 @@ predictions and lowers both norms), so Z = Q M with orthonormal Q; both balls ar
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,9 +199,8 @@ def _label_grams(problem: Problem, weights: Array) -> Array:
     """Return the (L, d, d) sums of weight times x x^T over the entries of each label."""
     d, L = problem.shape
     grams = np.zeros((L, d, d))
-    ends = np.searchsorted(problem.columns, np.arange(L + 1))
-    for label in range(L):
-        chosen = slice(ends[label], ends[label + 1])
-        rows = problem.X[problem.rows[chosen]]
-        grams[label] = rows.T @ (weights[chosen, None] * rows)
+    ends = np.searchsorted(problem.columns, np.arange(L + 1)).tolist()
+    for label, (start, stop) in enumerate(pairwise(ends)):
+        rows = problem.X.take(problem.rows[start:stop], axis=0)
+        np.matmul(rows.T, weights[start:stop, None] * rows, out=grams[label])
     return grams

@@ -127,7 +127,7 @@ class ConjugateGradient:
         """Take a step in each open group; after the last one only `solution` is up to date."""
         curvature = self.form.curvature_along(self.direction)
         self.open &= curvature > 0
-        alpha = np.where(self.open, ratio(self.energy, curvature), 0.0)
+        alpha = _divide(self.energy, curvature, self.open)
         if self.radius is not None:
             alpha = self._stay_inside(alpha, self.radius)
         self.decrease += alpha * (self.energy - 0.5 * alpha * curvature)
@@ -177,5 +177,9 @@ class ConjugateGradient:
 
 def ratio(numerator: Numbers, denominator: Numbers) -> Numbers:
     """Return numerator / denominator, zero where the denominator is not positive."""
-    positive = denominator > 0
-    return np.where(positive, numerator / np.where(positive, denominator, 1.0), 0.0)
+    return _divide(numerator, denominator, denominator > 0)
+
+
+def _divide(numerator: Numbers, denominator: Numbers, where: Chosen) -> Numbers:
+    """Return numerator / denominator in some places, zero in the others."""
+    return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=where)

@@ -159,11 +159,14 @@ class _HeldLimits:
     def _set_lowest(self) -> None:
         """Set the smallest limit held, and for each library what it had if there is none."""
         for library, before in self._before.values():
+            count = min(self._limits.values(), default=before)
+            if library.num_threads == count:
+                continue
             # From version 3.8 on threadpoolctl lets one thread alone set limits, to its end, and
             # ignores what others set; here the limits of all threads are counted.
             free = getattr(library, "clear_controlling_thread", lambda **_: None)
             free(force=True)
-            library.set_num_threads(min(self._limits.values(), default=before))
+            library.set_num_threads(count)
             free(force=True)
 
 
