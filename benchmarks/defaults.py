@@ -27,6 +27,7 @@ from sklearn.base import clone
 from benchmarks import shapes
 from benchmarks.contenders import napkin_model
 from benchmarks.methods import machine
+from command_line import run_command
 from leml_solver import LEMLClassifier, LEMLClassifierCV
 from leml_solver.datasets import available, load_dataset
 
@@ -175,4 +176,4 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_command("benchmarks.defaults", main))

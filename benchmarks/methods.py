@@ -29,6 +29,7 @@ from scipy import sparse
 
 from benchmarks import shapes
 from benchmarks.contenders import FLOOR, Contender, contenders
+from command_line import run_command
 from leml_solver import available_threads
 from leml_solver.datasets import load_dataset
 from leml_solver.metrics import evaluate_scores, top_k_accuracy
@@ -291,4 +292,4 @@ def _finish(dataset, rows, report, args):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_command("benchmarks.methods", main))
