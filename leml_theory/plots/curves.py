@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.path import Path
 from numpy.typing import NDArray
 
 from command_line import counted
 from leml_theory.arrays import Array
 from leml_theory.bounds import BALLS, OFFSET, RISK_BOUNDS, shown_bounds, tabled_bounds
+from leml_theory.bounds.bound import Line
 from leml_theory.plots.panel import Panel, numbers
 from leml_theory.plots.style import GREY, GUIDE, LOOKS, MINUS, PREDICTIONS, Look, write_beside
 from leml_theory.plots.ticks import label_logs, label_values, number
@@ -21,6 +23,7 @@ from leml_theory.sweep.rates import curve_slope, local_slopes, log_log_slope
 
 _GUIDE_LINES = ((0, (1, 1, 5, 1)), (0, (1, 1.5)))
 ERRORS = 2.0  # error bars are this many standard errors
+_LONE = 18.0  # points: the length of a line at a single place
 
 
 def draw_curves(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) -> None:
@@ -98,14 +101,21 @@ def draw_prediction(ax: Axes, x: Array, points: pd.DataFrame, colour: Any) -> No
         if np.isfinite(value).any():
             named = any(line.get_gid() == kind for line in ax.lines)
             label = "_" if named else f"{kind} prediction"
-            style = {**PREDICTIONS[kind], **lone_mark(value)}
+            style = PREDICTIONS[kind] | lone_mark(value, **PREDICTIONS[kind])
             ax.plot(x, value, color=colour, zorder=3, gid=kind, label=label, **style)
 
 
-def lone_mark(value: Array) -> dict[str, Any]:
-    """Return how a curve of a single point is drawn, of which a line would show nothing."""
-    lone = np.isfinite(value).sum() == 1
-    return {"marker": "_", "markersize": 16, "linestyle": "none"} if lone else {}
+def lone_mark(value: Array, linestyle: Line, linewidth: float) -> dict[str, Any]:
+    """Return how a curve of a single point is drawn: a short piece of its line, as a marker."""
+    if np.isfinite(value).sum() != 1:
+        return {}
+    dashes = (_LONE,) if isinstance(linestyle, str) else linestyle[1]
+    ends = linewidth * np.cumsum([0, *np.tile(dashes, int(_LONE))])
+    ends = np.append(ends[ends < _LONE], _LONE) - _LONE / 2
+    moves = [Path.MOVETO, Path.LINETO] * (len(ends) // 2)
+    piece = Path(np.column_stack([ends, 0 * ends])[: len(moves)], moves)
+    style = {"marker": piece, "markersize": _LONE, "linestyle": "none"}
+    return style | {"markeredgewidth": linewidth}
 
 
 def slope_text(points: pd.DataFrame, panel: Panel) -> str:
@@ -163,8 +173,9 @@ def _draw_lower_bound(ax: Axes, rows: pd.DataFrame, axis: str) -> None:
     """Draw the mean excess that no method can beat, where it is known."""
     value, name = numbers(rows, "minimax"), "no method can beat"
     if np.isfinite(value).any():
-        style = {"color": "black", "lw": 1.0, "linestyle": (0, (1, 1)), **lone_mark(value)}
-        ax.plot(rows[axis], value, label=name, gid="lower bound", **style)
+        style: dict[str, Any] = {"linestyle": (0, (1, 1)), "linewidth": 1.0}
+        style |= lone_mark(value, **style)
+        ax.plot(rows[axis], value, label=name, gid="lower bound", color="black", **style)
 
 
 def _rows_of_own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -184,10 +195,10 @@ def _draw_bound(
     if valid.any():
         shown = np.where(valid, value, np.nan)
         colour = ball.colour if ball else bound.look.colour
-        style: dict[str, Any] = {"color": colour, "lw": 1.5, "linestyle": bound.look.line}
-        style |= lone_mark(shown)
+        style: dict[str, Any] = {"linestyle": bound.look.line, "linewidth": 1.5}
+        style |= lone_mark(shown, **style)
         label = f"{bound.label}, {ball.name}" if ball else bound.label
-        ax.plot(x, shown, label=label, gid="offset" if ball else "bound", **style)
+        ax.plot(x, shown, label=label, gid="offset" if ball else "bound", color=colour, **style)
     if not valid.all():
         reason = f"{bound.label}, not valid here: {short_reason(rows[~valid], name)}"
         hidden = np.where(valid, np.nan, value)
