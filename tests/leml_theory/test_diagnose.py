@@ -436,12 +436,18 @@ def test_a_record_goes_through_json_and_repeats_with_the_seed():
     )
 
 
+OUT_OF_BOUNDS = sparse.csr_array(np.eye(6, 2))
+OUT_OF_BOUNDS.indices = OUT_OF_BOUNDS.indices + 1  # scipy looks at no index
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"X": np.zeros((6, 2))}, "must have a feature that is not zero"),
         ({"X": np.full((6, 2), np.nan)}, "must be finite"),
         ({"X": np.full((6, 2), 1e60)}, "rescale it"),
+        ({"X": sparse.csr_array(np.full((6, 2), 1j))}, "`X` must hold real numbers, got complex"),
+        ({"X": OUT_OF_BOUNDS}, "`X` is a damaged sparse matrix"),
         ({"X": np.ones((5, 2))}, "one per point, got 5 and 6"),
         ({"Y": np.full((6, 3), 0.5)}, "labels in"),
         ({"Y": np.full((6, 3), np.nan)}, "must have an observed label"),
