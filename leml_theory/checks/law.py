@@ -77,19 +77,16 @@ def check_law(
 def _basics(law: FeatureLaw) -> Iterator[Finding]:
     """Check shapes and that draws depend on the generator alone."""
     once, again = (law.sample(3, np.random.default_rng(1)) for _ in range(2))
-    if not isinstance(law.moments, Moments):
-        yield plain("`moments`", False, f"{law.moments!r} is not of type Moments")
-        return
-    numbers = [number for number in astuple(law.moments) if number is not None]
-    if not all(isinstance(number, Real) for number in numbers):
-        yield plain("`moments`: numbers", False, f"{law.moments!r}")
+    moments = law.moments
+    sound = isinstance(moments, Moments)
+    if not (sound and all(isinstance(x, Real | None) for x in astuple(moments))):
+        yield plain("`moments`", False, f"{moments!r} is not of type Moments, with numbers")
         return
     d, mean, S = law.n_features, law.mean_vector, law.second_moments
     same, shape = np.array_equal(once, again), _shape(once)
     yield plain("`sample`: shape (n, d)", shape == (3, d), f"{shape} for n = 3, d = {d}")
-    if shape == (3, d):
-        finite = np.isfinite(once).all()
-        yield plain("`sample`: finite", finite, "some values are NaN or infinite")
+    finite = shape != (3, d) or np.isfinite(once).all()
+    yield plain("`sample`: finite", finite, "some values are NaN or infinite")
     yield plain("`sample`: randomness from `rng` alone", same, "equal `rng` gave different points")
     yield plain("`kind`", law.kind in LAWS, f"{law.kind!r}, which is none of {', '.join(LAWS)}")
     if mean is not None:

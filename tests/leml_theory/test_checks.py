@@ -328,7 +328,7 @@ LIARS = [
     (ListOfPoints(4), "`sample`: shape (n, d): list"),
     (NoPoints(4), "`sample`: shape (n, d): NoneType"),
     (NoMoments(4), "`moments`: None"),
-    (MomentsInWords(4), "`moments`: numbers: Moments(second_moment='one'"),
+    (MomentsInWords(4), "`moments`: Moments(second_moment='one'"),
     (MeanInAList(4), "`mean_vector`: shape (d,): tuple"),
 ]
 
