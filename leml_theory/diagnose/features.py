@@ -163,8 +163,8 @@ def _moments(points: Points, mean_share: float, rng: np.random.Generator) -> Mom
     radius = math.sqrt(max(float(points.squares().max()), second))
     # What n |mean|^2 / Sigma reaches for a centred law with that chance (Laurent-Massart).
     spread = _LEVEL * top / second
-    centred = mean_share * points.shape[0] <= 1 + 2 * math.sqrt(spread) + 2 * spread
-    return Moments(second, top, radius**2, radius, centred)
+    near = mean_share * points.shape[0] <= 1 + 2 * math.sqrt(spread) + 2 * spread
+    return Moments(second, top, radius**2, radius, near and not points.nonnegative)
 
 
 def _top_eigenvalue(points: Points, second: float, rng: np.random.Generator) -> float:

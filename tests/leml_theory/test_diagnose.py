@@ -662,3 +662,13 @@ def test_labels_that_are_all_one_are_diagnosed():
     Y = np.ones((400, 40))
     found = diagnose(X[:300], Y[:300], rng=np.random.default_rng(1), test=(X[300:], Y[300:]))
     assert found.measured is not None
+
+
+def test_few_counts_are_not_taken_for_centred_features():
+    """So few points cannot tell their mean from zero, but no count is negative."""
+    X = np.array([[1, 0.5], [0.2, 0], [0, 1], [1, 2], [0.1, 0], [0, 3]])
+    found = diagnose(X, labels(6, 2), rng=rng())
+    assert not found.raw.bounds["paper_route"].valid
+    assert "No feature is negative, and the features are not centred" in found.sentences()[2]
+    moved = diagnose(X - 1, labels(6, 2), rng=rng())
+    assert "The features may be centred" in moved.sentences()[2]
