@@ -108,8 +108,9 @@ def register_loss(loss: Loss) -> None:
     >>> LOSSES["least-squares"].curvature
     1.0
     """
-    if not isinstance(loss, Loss):
-        raise TypeError(f"`loss` must be an instance of a subclass of Loss, got {loss!r}.")
+    if not (isinstance(loss, Loss) and hasattr(loss, "curvature")):
+        needs = "an instance of a subclass of Loss with a `curvature`"
+        raise TypeError(f"`loss` must be {needs}, got {loss!r}.")
     _register(LOSSES, loss.name, loss, "loss")
 
 

@@ -77,8 +77,7 @@ def check_law(
 def _basics(law: FeatureLaw) -> Iterator[Finding]:
     """Check shapes and that draws depend on the generator alone."""
     once, again = (law.sample(3, np.random.default_rng(1)) for _ in range(2))
-    moments = law.moments
-    sound = isinstance(moments, Moments)
+    moments, sound = law.moments, isinstance(law.moments, Moments)
     if not (sound and all(isinstance(x, Real | None) for x in astuple(moments))):
         yield plain("`moments`", False, f"{moments!r} is not of type Moments, with numbers")
         return

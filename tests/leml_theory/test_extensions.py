@@ -494,6 +494,10 @@ def test_a_loss_with_negative_values_is_certified_by_its_own_least_value():
     assert found.certificate.gap <= 1e-4 * shift
 
 
+METHODS = ("name", "value", "derivative", "second_derivative", "conjugate")
+BARE = type("Bare", (Loss,), {name: vars(Huber)[name] for name in METHODS})()
+
+
 @pytest.mark.parametrize(
     ("register", "given", "message"),
     [
@@ -504,6 +508,7 @@ def test_a_loss_with_negative_values_is_certified_by_its_own_least_value():
             r"`factory` must be callable with \(d, L, rng\): ",
         ),
         (register_loss, (Huber,), "`loss` must be an instance of a subclass of Loss"),
+        (register_loss, (BARE,), "`loss` must be .* with a `curvature`"),
         (register_bound, (lambda setting: setting,), "`bound` must be of type Bound"),
         (register_bound, (Bound("mine", "mine", lambda setting: setting.nn),), "`bound` .* 'nn'"),
         (register_bound, (Bound("mine", "mine", lambda a, b: a),), "`bound` .* argument: 'b'"),
