@@ -22,7 +22,7 @@ from scipy import sparse
 # What Python and numpy raise when a value is not what the code takes it for.
 # scipy's sparse matrices raise NotImplementedError where a number is added to them.
 _RAW = (AttributeError, TypeError, LookupError, ArithmeticError, NotImplementedError, ValueError)
-_SHOWN = 60  # letters of a value
+_SHOWN = 60  # characters of a value
 
 
 def errors_name_arguments(namespace: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ class Assignment:
     # From the top of the file: `title`, `points`, and `show_hidden` where it is false.
     settings: dict[str, Any]
     blocks: tuple[Block, ...]
-    # The settings of each question, graded by hand ones among them.
+    # The settings of each question, those marked by hand among them.
     questions: dict[str, dict[str, Any]]
     term: int = 0  # whose variants of the questions were read
 

@@ -25,7 +25,7 @@ from assignments.grading.sandbox import Limits, Sandbox
 from assignments.handed_out import likely_assignment
 from assignments.ledger import Ledger, Mark, keep_previous
 from assignments.source import find_sources
-from command_line import run_command, whole_number
+from command_line import number, run_command, whole_number
 from safe_files import LockedError, locked
 
 _STARTING = 60.0  # seconds for the packages to load on a busy machine
@@ -143,15 +143,14 @@ def _bar(total: int, done: int) -> contextlib.AbstractContextManager[Any]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m assignments.grade", description=__doc__)
-    parser.add_argument("submissions", nargs="+", type=Path, metavar="FOLDER_OR_FILE")
-    parser.add_argument("--assignment", help="when the notebooks do not say it: a or a_promise")
-    parser.add_argument("--out", type=Path, default=Path("marks.csv"), help="(%(default)s)")
-    parser.add_argument("--term", type=int, default=0, help="as given to the builder")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds per cell or call")
-    parser.add_argument("--jobs", type=whole_number(), default=1, help="submissions graded at once")
-    parser.add_argument(
-        "--weak-fence", action="store_true", help="run even where limits are missing"
-    )
+    add = parser.add_argument
+    add("submissions", nargs="+", type=Path, metavar="FOLDER_OR_FILE")
+    add("--assignment", help="when the notebooks do not say it: a or a_promise")
+    add("--out", type=Path, default=Path("marks.csv"), help="(%(default)s)")
+    add("--term", type=int, default=0, help="as given to the builder")
+    add("--limit", type=number(0.1, 1e5), default=30.0, help="seconds per cell or call")
+    add("--jobs", type=whole_number(), default=1, help="submissions graded at once")
+    add("--weak-fence", action="store_true", help="run even where limits are missing")
     return parser
 
 

@@ -184,6 +184,12 @@ def whole_numbers(least: int = 1, most: float = math.inf) -> Callable[[str], lis
     return lambda text: _numbers(words(text), whole, least, most, expected)
 
 
+def number(least: float, most: float) -> Callable[[str], float]:
+    """Return the reader of an option whose value is a number from `least` to `most`."""
+    expected = f"a number from {least:g} to {most:g}"
+    return lambda text: _numbers([text], float, least, most, expected)[0]
+
+
 def numbers(least: float, most: float) -> Callable[[str], list[float]]:
     """Return the reader of numbers separated by commas, each from `least` to `most`."""
     expected = f"numbers from {least:g} to {most:g}"

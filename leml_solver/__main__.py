@@ -151,7 +151,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", help="model written by train")
     add("data", help="file with rows; labels in it are not used")
-    text = "text file, label:score best first (default: -)"
+    text = "file to write, label:score with the best first (default: standard output)"
     add("--out", default="-", metavar="FILE", help=text)
     add("--top", type=whole_number(), metavar="K", help="number of labels (default 5)")
     add("--positive", action="store_true", help="of these, only labels with a score above 0")

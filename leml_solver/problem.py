@@ -257,14 +257,14 @@ def _sorted_by_label(labels: Labels) -> EntryList:
     )
 
 
-def checked_features(X: Any, dtype: Any = None) -> Any:
+def checked_features(X: Any, dtype: Any = None, name: str = "X") -> Any:
     """Return X as an array or a CSR matrix, by default in float32 if X is, else in float64."""
-    X = real_input(X, "X")
+    X = real_input(X, name)
     dtype = dtype or (np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
     if not sp.issparse(X):
-        return np.require(moderate_array(X, "X", 2, dtype), None, ["C", "A"])
+        return np.require(moderate_array(X, name, 2, dtype), None, ["C", "A"])
     if min(X.shape) == 0:
-        raise ValueError(f"`X` must not be empty, got shape {X.shape}.")
+        raise ValueError(f"`{name}` must not be empty, got shape {X.shape}.")
     if X.nnz:
-        moderate_array(X.data, "X", 1, dtype)
+        moderate_array(X.data, name, 1, dtype)
     return X.astype(dtype, copy=False)

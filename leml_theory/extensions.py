@@ -27,6 +27,7 @@ from leml_theory.sweep.experiments import EXPERIMENTS, Experiment
 from leml_theory.sweep.experiments.custom import GRID, WORLDS
 from leml_theory.sweep.frame import columns
 from leml_theory.worlds import LABELS, LAWS, LabelFactory, LawFactory
+from simulations import IsotropicGaussian, UniformLabels
 
 __all__ = [
     "register_bound",
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 _Entry = TypeVar("_Entry")
+# What a bound is tried on when it is registered, rather than after a sweep has measured.
+_SETTING = Setting.of(IsotropicGaussian(2), UniformLabels(2), 100)
 
 
 def register_law(name: str, factory: LawFactory) -> None:
@@ -105,8 +108,9 @@ def register_loss(loss: Loss) -> None:
     >>> LOSSES["least-squares"].curvature
     1.0
     """
-    if not isinstance(loss, Loss):
-        raise TypeError(f"`loss` must be an instance of a subclass of Loss, got {loss!r}.")
+    if not (isinstance(loss, Loss) and hasattr(loss, "curvature")):
+        needs = "an instance of a subclass of Loss with a `curvature`"
+        raise TypeError(f"`loss` must be {needs}, got {loss!r}.")
     _register(LOSSES, loss.name, loss, "loss")
 
 
@@ -127,6 +131,7 @@ def register_bound(bound: Bound[[Setting]]) -> Bound[[Setting]]:
     """
     if bound.name not in COMPLEXITY_BOUNDS and bound.name in columns():
         raise ValueError(f"`name` must be new, got {bound.name!r}, which is a column already.")
+    bound(_SETTING)
     _register(COMPLEXITY_BOUNDS, bound.name, bound, "bound")
     return bound
 
@@ -148,6 +153,7 @@ def register_risk_bound(
     >>> RISK_BOUNDS["crude_risk"].label
     'the range of the loss'
     """
+    bound(_SETTING, RiskSetting("linear", 1.0, 2.0), BoundValue("theorem_3", 0.1))
     _register(RISK_BOUNDS, bound.name, bound, "bound")
     return bound
 

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from argument_checks import finite_array, generator, one_of, positive, positive_integer
+from argument_checks import finite_array, generator, indices, one_of, positive, positive_integer
 from argument_checks.wrong_types import errors_name_arguments
-from leml_solver.problem import Problem
+from leml_solver.problem import Problem, checked_features
 from leml_theory.arrays import Array, Index
 from simulations.features import FeatureLaw
 from simulations.observation import Observation
@@ -268,39 +267,15 @@ def conditional_rademacher_averages(
 
 def _sorted_by_row(data: Observed | Sample | Problem) -> Observed:
     """Check the data and sort its entries by point."""
-    X = _features(data.X)
-    rows, columns = np.asarray(data.rows), np.asarray(data.columns)
-    weights = finite_array(data.weights, "weights", 1)
-    if not rows.shape == columns.shape == weights.shape:
-        raise ValueError(
-            "`rows`, `columns` and `weights` must have one value per entry, got shapes "
-            f"{rows.shape}, {columns.shape} and {weights.shape}."
-        )
+    X, weights = checked_features(data.X, np.float64), finite_array(data.weights, "weights", 1)
     if (weights <= 0).any():
         raise ValueError(f"`weights` must be positive, got {weights.min()!r}; drop that entry.")
     n_labels = positive_integer(data.n_labels, "n_labels")
-    _check_index(rows, "rows", X.shape[0])
-    _check_index(columns, "columns", n_labels)
+    rows = indices(data.rows, "rows", weights.size, X.shape[0])
+    columns = indices(data.columns, "columns", weights.size, n_labels)
     order = np.argsort(rows, kind="stable")
     labels_per_point = positive(data.labels_per_point, "labels_per_point")
     return Observed(X, rows[order], columns[order], weights[order], n_labels, labels_per_point)
-
-
-def _features(X: Any) -> Any:
-    """Return X, dense or in CSR form, with finite entries only."""
-    if not sp.issparse(X):
-        return finite_array(X, "X", 2)
-    if X.nnz:
-        finite_array(X.tocsr().data, "X", 1)
-    return X.tocsr()
-
-
-def _check_index(index: NDArray[Any], name: str, end: int) -> None:
-    """Raise unless all of `index` are whole numbers in [0, end)."""
-    if not np.issubdtype(index.dtype, np.integer):
-        raise TypeError(f"`{name}` must hold whole numbers, got {index.dtype}.")
-    if index.min() < 0 or index.max() >= end:
-        raise ValueError(f"`{name}` must lie in [0, {end}), got {index.min()} to {index.max()}.")
 
 
 def _point_signs(data: Observed, rng: np.random.Generator) -> sp.csr_array:

@@ -99,7 +99,10 @@ LABELS: dict[str, LabelFactory] = {
 
 def feature_law(name: str, n_features: int) -> FeatureLaw:
     """Return the feature law called `name` in `n_features` dimensions."""
-    return LAWS[one_of(name, "law", LAWS)](n_features)
+    made = LAWS[one_of(name, "law", LAWS)](n_features)
+    if not isinstance(made, FeatureLaw):
+        raise ValueError(f"The factory of the law {name!r} must return a FeatureLaw, got {made!r}.")
+    return made
 
 
 def label_model(name: str, n_features: int, n_labels: int, rng: np.random.Generator) -> LabelModel:

@@ -63,9 +63,9 @@ def disk_error_text(action: str, error: OSError) -> str:
 def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file beside `path` that takes its place once it is written, closed and on the disk.
 
-    The file beside it is called ``.NAME.`` followed by random letters. After an error it is removed
-    and `path` is unchanged; after a kill it may remain. A symbolic link stays one: the file that it
-    names is replaced. Pipes and devices are not replaced by a file, but refused.
+    The file beside it is called ``.NAME.`` followed by random characters. After an error it is
+    removed and `path` is unchanged; after a kill it may remain. A symbolic link stays one: the file
+    that it names is replaced. Pipes and devices are not replaced by a file, but refused.
     """
     target = _link_target(path)
     with _named(path):

@@ -67,6 +67,11 @@ class Moments:
     radius: float
     centred: bool
 
+    @property
+    def rank_one(self) -> bool:
+        """Whether x lies on one line, up to rounding."""
+        return self.top_eigenvalue >= self.second_moment * (1 - 1e-12)
+
 
 # Nothing is known: bounds are infinite, and risks are measured by sampling.
 _UNKNOWN = Moments(math.inf, math.inf, None, math.inf, centred=False)

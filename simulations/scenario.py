@@ -45,6 +45,11 @@ class Sample:
     n_labels: int
     labels_per_point: float
 
+    def label_matrix(self) -> sp.csr_array:
+        """Return the observed labels times their weights, (n, L), zero where none was seen."""
+        weighted, shape = self.weights * self.values, (self.X.shape[0], self.n_labels)
+        return sp.csr_array((weighted, (self.rows, self.columns)), shape=shape)
+
     def problem(self, loss: Loss | str) -> Problem:
         """Return the empirical risk of the sample, which both solvers of `leml_solver` take."""
         from leml_solver import Labels, Problem  # only here: simulating needs no solver
@@ -110,12 +115,5 @@ class Scenario:
             draw = self.labels.sum_sampler(self.features)
             if draw is not None:
                 return draw(self.observation.counts(n, rng), rng)
-        return _direct_label_sums(self.sample(n, rng))
-
-
-def _direct_label_sums(sample: Sample) -> Array:
-    """Sum w y x e_l^T over the entries of a sample."""
-    shape = (sample.X.shape[0], sample.n_labels)
-    weighted = sample.weights * sample.values
-    labels = sp.csr_array((weighted, (sample.rows, sample.columns)), shape=shape)
-    return np.asarray(labels.T @ sample.X).T
+        sample = self.sample(n, rng)
+        return np.asarray(sample.label_matrix().T @ sample.X).T

@@ -11,7 +11,7 @@ from .sandbox import ByName, Limits, Reply, Sandbox, StoppedError
 from .submission import Submission
 
 _MUCH = 10**6  # bytes
-_LONGEST = 900  # letters of an error
+_LONGEST = 900  # characters of an error
 _TESTABLE: tuple[type[Exception], ...] = (  # errors that a test may expect of a student's function
     ValueError,
     TypeError,

@@ -47,10 +47,10 @@ class Result:
 
 
 def printable(text: str) -> str:
-    """Return text that any file and terminal can show; control codes and torn letters escaped.
+    """Return text that any file and terminal can show; control codes and broken characters escaped.
 
-    Names of files and messages of errors are the student's, and one letter that cannot be written
-    would stop the table of all.
+    Names of files and messages of errors are the student's, and one character that cannot be
+    written would stop the table of all.
     """
     shown = (c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
     return "".join(shown)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 _LARGEST = 100 * 2**20  # bytes; figures make notebooks large, but not this large
-_MOST = 10**6  # values in its JSON, and letters of code: in memory a small file can be gigabytes
+_MOST = 10**6  # values in its JSON, and characters of code: in memory a small file can be gigabytes
 _MAGIC = re.compile(r"^(\s*)(%|!|\?)(.*)$")
 _TIMERS = ("%%time", "%%timeit", "%%capture", "%%prun")  # cell magics whose cell is still Python
 
@@ -35,7 +35,7 @@ def read_submission(path: Path) -> Submission:
     found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     code = [cell for cell in found if cell.get("cell_type") == "code"]
     if sum(len(source_of(cell)) for cell in code) > _MOST:
-        raise SubmissionError(f"the notebook has more than {_MOST:,} letters of code.")
+        raise SubmissionError(f"the notebook has more than {_MOST:,} characters of code.")
     cells = [_clean(cell, number, remarks) for number, cell in enumerate(code, start=1)]
     if not any(cells):
         raise SubmissionError("the notebook has no code cells.")

@@ -34,11 +34,11 @@ NARROW_BYTES = 64
 _LINE_BYTES = 64
 _VECTOR_BYTES = 64  # two registers: their sums do not wait for each other
 _NEAR_ROWS = 2048  # rows of a wide panel that a 512 KB second-level cache holds
-_AHEAD = 16  # entries between asking for a row of a larger panel and using it
+_AHEAD = 16  # entries between the prefetch of a row of a larger panel and its use
 
 
 def _emit_prefetch(builder: Any, address: Any, size: int) -> None:
-    """Ask for the cache lines of so many bytes; an address outside of all arrays does no harm."""
+    """Prefetch so many bytes, line by line; an address outside of all arrays does no harm."""
     flag, offset, byte = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
     kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
     ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
@@ -145,7 +145,7 @@ def _add_row(_, out, i, scale, H, j):  # type: ignore[no-untyped-def]  # noqa: A
 
 @intrinsic
 def _prefetch(_, H, j):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Ask for row j of H; of a long row only for the start, the processor sees the stream."""
+    """Prefetch row j of H; of a long row only the start, as the processor foresees the rest."""
 
     def emit(context: Any, builder: Any, _: Any, args: Any) -> Any:
         loop = _RowLoop(context, builder, H, ((*args, j),))
@@ -168,7 +168,7 @@ def _splat(builder: Any, vector: Any, number: Any) -> Any:
 class _GatherLoop:
     """Emits one loop: total += data[p] * panel[index[p]], the total one vector wide.
 
-    With `n_entries` it asks for rows of the panel ahead of use, past the end of its span: the next
+    With `n_entries` it prefetches rows of the panel, past the end of its span too: the next
     span follows.
     """
 
@@ -194,7 +194,7 @@ class _GatherLoop:
         return self.vector_at(panel, builder.mul(row, ir.Constant(p.type, self.width)))
 
     def prefetch(self, p: Any, panel: Any, index: Any) -> None:
-        """Ask for the row of the panel that comes some entries after p, if there is one."""
+        """Prefetch the row of the panel that comes some entries after p, if there is one."""
         builder = self.builder
         later = builder.add(p, ir.Constant(p.type, _AHEAD))
         later = builder.select(builder.icmp_signed("<", later, self.n_entries), later, p)

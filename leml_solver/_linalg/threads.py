@@ -79,7 +79,7 @@ def limit_threads(count: int) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let what runs here share its work with no other thread; BLAS is not told."""
+    """Run what is inside on one thread of ours; the number of threads of BLAS stays as it is."""
     token = _limit.set(1)
     try:
         yield

@@ -94,14 +94,14 @@ def _pieces(body: str) -> list[str]:
     if "'" not in body and '"' not in body:
         return body.replace("\t", " ").split(",")
     pieces, start, quote, escaped = [], 0, "", False
-    for at, letter in enumerate(body):
+    for at, character in enumerate(body):
         if escaped:
             escaped = False
         elif quote:
-            escaped, quote = letter == "\\", "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        elif letter == ",":
+            escaped, quote = character == "\\", "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character == ",":
             pieces.append(body[start:at])
             start = at + 1
     return [*pieces, body[start:]]

@@ -1,4 +1,4 @@
-"""Which format a file has, and the options of reading it."""
+"""Which format a file is in, and the options of reading it."""
 
 import os
 from dataclasses import dataclass
@@ -46,9 +46,13 @@ class ReadOptions:
         for name in ("zero_based", "strict"):
             truth_value(getattr(self, name), name)
 
+    def format_of(self, path: str | os.PathLike[str]) -> str:
+        """Return the format given, or else the one that the file seems to have."""
+        return self.format or detect_format(path)
+
 
 def detect_format(path: str | os.PathLike[str]) -> str:
-    """Return which of `FORMATS` a file has, from its first bytes and its first line.
+    """Return which of `FORMATS` a file is in, by its first bytes and its first line.
 
     A folder is blocks; a zip archive is npz; a line that begins with ``@`` or ``%`` is ARFF; three
     whole numbers alone are the Extreme Classification format; anything else is svmlight.

@@ -15,7 +15,6 @@ from safe_files import memory_budget
 
 Arrays = dict[str, NDArray[Any]]
 _PARTS = ("data", "indices", "indptr", "shape")
-_DIMENSIONS = 2
 _ENTRY_BYTES = 32  # of an entry while a dense matrix becomes sparse
 
 
@@ -96,7 +95,7 @@ def _matrix(arrays: Arrays, name: str) -> Any:
     """Return a matrix given in CSR parts or dense."""
     if name in arrays:
         dense = arrays[name]
-        if dense.ndim != _DIMENSIONS or dense.dtype.kind not in "biuf":
+        if dense.ndim != 2 or dense.dtype.kind not in "biuf":
             raise ValueError(
                 f"{name} must be a matrix of numbers, got {dense.dtype} {dense.shape}."
             )

@@ -12,13 +12,14 @@ from leml_solver._archives import MAX_BYTES
 from leml_solver.readers.arff import ArffParser, arff_rows
 from leml_solver.readers.arff_header import arff_header, columns
 from leml_solver.readers.dataset import MAX_COLUMNS, Dataset, Row, RowBuffer
-from leml_solver.readers.formats import ReadOptions, detect_format
+from leml_solver.readers.formats import ReadOptions
 from leml_solver.readers.lines import Notes, ReadError, text_lines
 from leml_solver.readers.mulan_labels import label_positions
 from leml_solver.readers.npz import npz_blocks, read_npz
 from leml_solver.readers.pairs import PairParser, extreme_header, extreme_rows, svmlight_rows
 from safe_files import memory_budget
 
+_ROWS = 4096  # of a block
 _FREE_ROWS = 2**28  # bytes that the rows of any file may take
 _ROWS_PER_BYTE = 300  # "1:1 " takes 12, and gzip may unpack a hundred times its size
 
@@ -46,9 +47,10 @@ def read(path: str | os.PathLike[str], options: ReadOptions | None = None) -> Da
         Naming the file, and the line where there is one.
     """
     name, options = os.fspath(path), options or ReadOptions()
-    if (options.format or detect_format(name)) == "npz":
+    kind = options.format_of(name)
+    if kind == "npz":
         return _read_npz(name, options)
-    if (options.format or detect_format(name)) == "blocks":
+    if kind == "blocks":
         from leml_solver.blocks import joined
 
         return joined(list(_folder_blocks(name, options)))
@@ -57,7 +59,7 @@ def read(path: str | os.PathLike[str], options: ReadOptions | None = None) -> Da
 
 
 def read_blocks(
-    path: str | os.PathLike[str], options: ReadOptions | None = None, *, rows: int = 4096
+    path: str | os.PathLike[str], options: ReadOptions | None = None, *, rows: int = _ROWS
 ) -> Iterator[Dataset]:
     """Read a file in blocks of rows, so that memory does not grow with the file.
 
@@ -65,7 +67,7 @@ def read_blocks(
     them. The labels of svmlight blocks are as wide as the block unless `n_labels` is given.
     """
     name, options = os.fspath(path), options or ReadOptions()
-    rows, kind = positive_integer(rows, "rows"), options.format or detect_format(name)
+    rows, kind = positive_integer(rows, "rows"), options.format_of(name)
     if kind == "svmlight" and options.n_features is None:
         raise ReadError(f"{name}: pass n_features; blocks of svmlight rows do not show it.")
     if kind == "npz":
@@ -76,16 +78,14 @@ def read_blocks(
         yield from _blocks(name, options, rows)
 
 
-def stream(
-    path: str, options: ReadOptions, *, rows_named: str | None = None, rows: int = 4096
-) -> Iterator[Dataset]:
+def stream(path: str, options: ReadOptions, *, rows_named: str | None = None) -> Iterator[Dataset]:
     """Read a file in blocks, npz files too, perhaps only the rows whose numbers an npz file has."""
-    if (options.format or detect_format(path)) != "npz":
+    if options.format_of(path) != "npz":
         if rows_named is not None:
             raise ReadError(f"{path}: only an npz file has row numbers such as {rows_named}.")
-        yield from read_blocks(path, options, rows=rows)
+        yield from read_blocks(path, options)
         return
-    for block in npz_blocks(path, rows_named, rows):
+    for block in npz_blocks(path, rows_named, _ROWS):
         _check_widths((block.X.shape[1], block.Y.shape[1]), options, path)
         yield block
 
@@ -93,7 +93,7 @@ def stream(
 def with_widths(path: str, options: ReadOptions) -> ReadOptions:
     """Return options with the widths of an svmlight file, read once to find those not given."""
     given = options.n_features, options.n_labels
-    if None not in given or (options.format or detect_format(path)) != "svmlight":
+    if None not in given or options.format_of(path) != "svmlight":
         return options
     d, L = 0, 0
     for row in _source(path, options, Notes(path, options.strict)).rows:
@@ -159,7 +159,7 @@ def _finished(buffer: RowBuffer, source: _Source, notes: Notes) -> Dataset:
 
 
 def _source(path: str, options: ReadOptions, notes: Notes) -> _Source:
-    kind = options.format or detect_format(path)
+    kind = options.format_of(path)
     lines = text_lines(path, notes)
     if kind == "arff":
         return _arff_source(lines, options, notes)

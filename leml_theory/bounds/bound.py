@@ -68,6 +68,8 @@ class Bound(Generic[P]):
             raise ValueError(
                 f"`name` must be made of letters, digits and underscores, got {self.name!r}."
             )
+        if not isinstance(self.look, BoundLook):
+            raise TypeError(f"`look` must be BoundLook(line, colour), got {self.look!r}.")
         one_of(self.drawn, "drawn", DRAWN)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> BoundValue:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from argument_checks import open_probability, positive_integer
-from leml_theory.bounds import BALLS, Bound, Setting
+from leml_theory.bounds import BALLS, Bound, BoundValue, Setting
 from leml_theory.checks.finding import ROUNDING, Finding, plain, settle
 from leml_theory.rademacher import rademacher_average
 from leml_theory.sweep.rates import LEVEL
@@ -114,11 +114,21 @@ def _valid_worlds(
     found = 0
     for _ in range(_TRIES * wanted):
         world, ball = random_world(rng, _LARGEST, registered=0.5), BALLS[rng.integers(len(BALLS))]
-        if bound(world.setting(ball)).valid:
+        if _tried(bound, world.setting(ball)).valid:
             found += 1
             yield world, ball
         if found == wanted:
             return
+
+
+def _tried(bound: Bound[[Setting]], setting: Setting) -> BoundValue:
+    """Return the bound's value; what its formula raises is a failure of the bound."""
+    try:
+        return bound(setting)
+    except Exception as error:
+        raise AssertionError(
+            f"The bound '{bound.name}' raised {type(error).__name__}: {error}"
+        ) from error
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import astuple
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -74,19 +77,26 @@ def check_law(
 def _basics(law: FeatureLaw) -> Iterator[Finding]:
     """Check shapes and that draws depend on the generator alone."""
     once, again = (law.sample(3, np.random.default_rng(1)) for _ in range(2))
-    if not isinstance(law.moments, Moments):
-        yield plain("`moments`", False, f"{law.moments!r} is not of type Moments")
+    moments, sound = law.moments, isinstance(law.moments, Moments)
+    if not (sound and all(isinstance(x, Real | None) for x in astuple(moments))):
+        yield plain("`moments`", False, f"{moments!r} is not of type Moments, with numbers")
         return
     d, mean, S = law.n_features, law.mean_vector, law.second_moments
-    same, shape = np.array_equal(once, again), getattr(once, "shape", type(once).__name__)
+    same, shape = np.array_equal(once, again), _shape(once)
     yield plain("`sample`: shape (n, d)", shape == (3, d), f"{shape} for n = 3, d = {d}")
-    yield plain("`sample`: finite", np.isfinite(once).all(), "some values are NaN or infinite")
+    finite = shape != (3, d) or np.isfinite(once).all()
+    yield plain("`sample`: finite", finite, "some values are NaN or infinite")
     yield plain("`sample`: randomness from `rng` alone", same, "equal `rng` gave different points")
     yield plain("`kind`", law.kind in LAWS, f"{law.kind!r}, which is none of {', '.join(LAWS)}")
     if mean is not None:
-        yield plain("`mean_vector`: shape (d,)", mean.shape == (d,), f"{mean.shape}")
+        yield plain("`mean_vector`: shape (d,)", _shape(mean) == (d,), f"{_shape(mean)}")
     if S is not None:
-        yield plain("`second_moments`: shape (d, d)", S.shape == (d, d), f"{S.shape}")
+        yield plain("`second_moments`: shape (d, d)", _shape(S) == (d, d), f"{_shape(S)}")
+
+
+def _shape(value: Any) -> Any:
+    """Return the shape of an array, the name of its type for what is none."""
+    return getattr(value, "shape", type(value).__name__)
 
 
 def _consistency(law: FeatureLaw) -> Iterator[Finding]:

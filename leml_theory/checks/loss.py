@@ -1,6 +1,7 @@
 """Whether a loss is what it claims to be: derivatives, conjugate, constants, cvxpy expression."""
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,11 @@ def check_loss(loss: Loss) -> list[Finding]:
     methods = ("value", "derivative", "second_derivative", "conjugate")
     found = {f"`{name}`: entry by entry": np.shape(getattr(loss, name)(y, f)) for name in methods}
     shapes = [plain(claim, shape == f.shape, f"shape {shape}") for claim, shape in found.items()]
+    constants = {name: getattr(loss, name)(1.0, 1.0) for name in ("lipschitz", "range_length")}
+    for name, number in constants.items():
+        shapes.append(plain(f"`{name}`: a number", isinstance(number, Real), f"{number!r}"))
+    scales = loss.dual_scales(y, np.zeros_like(f))
+    shapes.append(plain("`dual_scales`: two numbers", np.shape(scales) == (2,), f"{scales!r}"))
     findings = settle(f"The {loss.name} loss", shapes) + _encoding(loss)
     findings += _derivatives(loss, y, f) + _curvature(loss, y, f) + _conjugate(loss, y, f)
     findings += _domain(loss, y, f) + _constants(loss) + _residual(loss, y, f) + _in_cvxpy(loss)

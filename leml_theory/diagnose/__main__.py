@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     parser = page_parser("leml_theory.diagnose", _DESCRIPTION, _EPILOGUE)
     add = parser.add_argument
-    add("--data", required=True, metavar="FILE", help="svmlight, extreme, arff or npz file")
+    add("--data", required=True, metavar="FILE", help="svmlight, extreme, arff, npz or blocks")
     add("--split", type=share_or_name, metavar="WHICH", help=_SPLIT)
     text = "share of labels kept (default 1)"
     add("--observed", type=float, default=1.0, metavar="SHARE", help=text)

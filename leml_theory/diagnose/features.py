@@ -13,7 +13,7 @@ from leml_theory.diagnose.points import Points
 from leml_theory.rademacher import Estimate, check_draws
 from simulations.features import Moments
 
-_LEVEL = math.log(1e6)  # below
+_LEVEL = math.log(1e6)  # a centred law looks uncentred with a chance of at most 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +161,10 @@ def _moments(points: Points, mean_share: float, rng: np.random.Generator) -> Mom
     second = points.second_moment()
     top = _top_eigenvalue(points, second, rng)
     radius = math.sqrt(max(float(points.squares().max()), second))
-    # What n |mean|^2 / Sigma reaches for a centred law with a chance of 1e-6 (Laurent-Massart).
+    # What n |mean|^2 / Sigma reaches for a centred law with that chance (Laurent-Massart).
     spread = _LEVEL * top / second
-    centred = mean_share * points.shape[0] <= 1 + 2 * math.sqrt(spread) + 2 * spread
-    return Moments(second, top, radius**2, radius, centred)
+    near = mean_share * points.shape[0] <= 1 + 2 * math.sqrt(spread) + 2 * spread
+    return Moments(second, top, radius**2, radius, near and not points.nonnegative)
 
 
 def _top_eigenvalue(points: Points, second: float, rng: np.random.Generator) -> float:

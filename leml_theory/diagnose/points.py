@@ -11,8 +11,8 @@ import scipy.linalg
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, svds
 
-from argument_checks import moderate_array
 from leml_solver.baselines.regression import column_means, with_full_columns_centred
+from leml_solver.problem import checked_features
 from leml_theory.arrays import Array
 from leml_theory.rademacher import spectral_norms
 
@@ -39,16 +39,8 @@ class Points:
     @classmethod
     def of(cls, X: Any, name: str = "X") -> Points:
         """Check features and return them as float64 numbers whose squares are safe."""
-        if sparse.issparse(X):
-            rows = sparse.csr_array(X, dtype=np.float64)
-            rows.sum_duplicates()
-            if rows.nnz:
-                moderate_array(rows.data, name, 1)
-        else:
-            rows = moderate_array(X, name, 2)
-        if 0 in rows.shape:
-            raise ValueError(f"`{name}` must not be empty, got shape {rows.shape}.")
-        return cls(rows)
+        rows = checked_features(X, np.float64, name)
+        return cls(sparse.csr_array(rows) if sparse.issparse(rows) else rows)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -87,7 +87,7 @@ def _data(found: Diagnosis) -> Iterator[str]:
 
 def _geometry(facts: FeatureFacts) -> str:
     sign = "No feature is negative, and the" if facts.nonnegative else "The"
-    state = "are centred" if facts.moments.centred else "are not centred"
+    state = "may be centred" if facts.moments.centred else "are not centred"
     return (
         f"{sign} features {state}: their mean vector holds {facts.mean_share:.4g} of Sigma = mean "
         f"|x|^2. Their top direction holds sigma_1/Sigma = {facts.top_share:.4g}, where isotropic "

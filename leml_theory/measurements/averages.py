@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import scipy.sparse as sp
 
 from leml_theory import predictions as sharp
 from leml_theory.arrays import Array
@@ -12,7 +11,7 @@ from leml_theory.measurements.records import Parameters, Record, record
 from leml_theory.rademacher import Estimate, rademacher_averages, spectral_norms
 from leml_theory.risk import cross_moments
 from leml_theory.worlds import feature_law, observation_of
-from simulations import AllOnes, FeatureLaw, Observation, RandomSigns, Sample, Scenario
+from simulations import AllOnes, FeatureLaw, Observation, RandomSigns, Scenario
 
 # Label counts over which a prediction is averaged; it varies little from one to the next.
 _COUNT_DRAWS = 32
@@ -58,11 +57,6 @@ def _is_isotropic(law: FeatureLaw) -> bool:
     return moments.top_eigenvalue * law.n_features <= moments.second_moment * (1 + 1e-12)
 
 
-def _is_rank_one(law: FeatureLaw) -> bool:
-    """Return whether x lies on one line."""
-    return law.moments.top_eigenvalue >= law.moments.second_moment * (1 - 1e-12)
-
-
 def predicted_averages(
     law: FeatureLaw, seen: Observation, n: int, rng: np.random.Generator
 ) -> dict[str, float] | str:
@@ -70,12 +64,12 @@ def predicted_averages(
     moments, d, isotropic = law.moments, law.n_features, _is_isotropic(law)
     if moments.proxy is None:
         return "needs sub-Gaussian features, but there is no proxy"
-    if not (isotropic or _is_rank_one(law)):
+    if not (isotropic or moments.rank_one):
         return "needs isotropic features or features on one line"
     overlap = float(np.square(seen.probabilities).sum()) / (d if isotropic else 1)
     second = seen.label_numbers.spread * moments.second_moment
     frobenius = sharp.frobenius_norm(second, overlap, n) / n
-    if _is_rank_one(law):
+    if moments.rank_one:
         return {"trace": frobenius, "frobenius": frobenius}
     counts = [_squared_counts(seen, n, rng) for _ in range(_COUNT_DRAWS)]
     shown = [np.asarray(moments.top_eigenvalue * c) for c in counts if c.any()]
@@ -131,18 +125,11 @@ def _predicted_slots(world: Scenario, n: int, rng: np.random.Generator) -> dict[
     norms = []
     for _ in range(_LABEL_DRAWS):
         sample = world.sample(n, rng)
-        variances = np.linalg.eigvalsh(_label_gram(sample)).clip(min=0) / d
+        B = sample.label_matrix()
+        variances = np.linalg.eigvalsh((B.T @ B).toarray()).clip(min=0) / d
         variances *= law.moments.second_moment
         total, squares = d * float(variances.sum()), 2 * d * float(np.square(variances).sum())
         frobenius = math.sqrt(total) * (1 - squares / total**2 / 8)
         norms.append((sharp.spectral_norm(d, variances), frobenius))
     means = np.mean(norms, axis=0) / (n * s)
     return dict(zip(BALLS, means.tolist(), strict=True))
-
-
-def _label_gram(sample: Sample) -> Array:
-    """Return B^T B for the matrix B of observed labels, zero where none was seen."""
-    weighted = sample.weights * sample.values
-    shape = (sample.X.shape[0], sample.n_labels)
-    B = sp.csr_array((weighted, (sample.rows, sample.columns)), shape=shape)
-    return np.asarray((B.T @ B).toarray())

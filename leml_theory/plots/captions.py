@@ -12,8 +12,8 @@ SENTENCES = {
     "measured": "Points: measured, bars ± 2 standard errors.",
     "sharp": "Thin dashes in the colour of points, 'sharp': predicted for these very sizes, "
     "within 3\N{NO-BREAK SPACE}%; not a bound.",
-    "limit": "Dots in the colour of points, 'limit': what larger sizes tend to, so points may "
-    "lie off it; not a bound.",
+    "limit": "Dots in the colour of points, 'limit': the value approached as sizes grow, so "
+    "points may lie off it; not a bound.",
     "bound": "Heavy lines: bounds on the mean, where valid; on risks, twice those on averages.",
     "offset": "Dash-dotted lines in a ball's colour, 'offset bound': a bound on the mean excess of "
     "the squared loss, averaged over samples that are not measured.",

@@ -55,7 +55,7 @@ def draw_categories(ax: Axes, rows: pd.DataFrame, panel: Panel, n_tests: int) ->
 def broken(name: str) -> str:
     """Return a name of several words in two lines, so that names beside each other do not meet."""
     name = LOOKS[name].name if name in LOOKS else name
-    ends = [i for i, letter in enumerate(name) if letter in "- _"]
+    ends = [i for i, character in enumerate(name) if character in "- _"]
     middle = min(ends, key=lambda i: abs(2 * i - len(name)), default=0)
     if len(name) <= 9 or not middle:
         return name

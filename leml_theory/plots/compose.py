@@ -29,10 +29,10 @@ Entries = dict[str, Any]
 # stay where they are when a legend grows.
 _LEFT, _RIGHT, _TITLE, _MAIN, _GAP, _STRIP, _NAME = 0.82, 0.12, 0.5, 2.75, 0.12, 0.95, 0.52
 _LINE = 0.158  # a line of small text
-_LETTERS, _TITLE_LETTERS = 14.0, 9.5  # of small and of larger bold text that fit in an inch
-_TICK_LETTERS = 12.0  # of the widest tick labels that fit in an inch
+_CHARACTERS, _TITLE_CHARACTERS = 14.0, 9.5  # of small and of larger bold text that fit in an inch
+_TICK_CHARACTERS = 12.0  # of the widest tick labels that fit in an inch
 _LEAST_TURN = 25.0  # degrees
-_ROOMY = 4.5  # inches of axes that need no smaller letters
+_ROOMY = 4.5  # inches of axes that need no smaller type
 _MOST_PANELS = 12
 _ALONE = 5.9  # width of the axes of a single panel, whose legend stands beside it
 
@@ -51,9 +51,9 @@ class Style:
         """Whether the legend stands beside its panel."""
         return columns == 1 and self.width >= 9
 
-    def letters(self, columns: int) -> int:
-        """Return how many letters fit into a line of a legend."""
-        return int(_LETTERS * (3.1 if self.beside(columns) else self.width / columns))
+    def characters(self, columns: int) -> int:
+        """Return how many characters fit into a line of a legend."""
+        return int(_CHARACTERS * (3.1 if self.beside(columns) else self.width / columns))
 
 
 # A column has its caption in the paper; a slide has a speaker.
@@ -117,12 +117,12 @@ class _Place:
     main: Axes
     strip: Axes | None
     entries: Entries
-    letters: int
+    characters: int
     new_row: bool
 
     @property
     def wrapped(self) -> list[str]:
-        return [textwrap.fill(label, self.letters) for label in self.entries]
+        return [textwrap.fill(label, self.characters) for label in self.entries]
 
     @property
     def title_height(self) -> float:
@@ -142,7 +142,7 @@ class _Place:
         """Of the names under the axes, those of categories in lines or turned."""
         ticks = self.main.get_xticklabels() if self.main.get_xscale() == "linear" else []
         texts = [(math.radians(tick.get_rotation()), tick.get_text()) for tick in ticks]
-        more = (math.sin(a) * len(t) / _LETTERS + _LINE * t.count("\n") for a, t in texts)
+        more = (math.sin(a) * len(t) / _CHARACTERS + _LINE * t.count("\n") for a, t in texts)
         return _NAME + max(more, default=0.0)
 
     @property
@@ -192,7 +192,7 @@ def _share_scales(axes: list[Axes], kind: str) -> None:
 
 
 def _scale(figure: Figure, factor: float) -> None:
-    """Make a finished picture larger or smaller as a whole, its letters and lines too."""
+    """Make a finished picture larger or smaller as a whole, texts and lines included."""
     if factor == 1:
         return
     figure.set_size_inches(*(factor * figure.get_size_inches()))
@@ -220,7 +220,7 @@ def _draw_place(
         strip.set_xlabel(main.get_xlabel())
         main.set_xlabel("")
         main.tick_params(labelbottom=False)
-    return _Place(main, strip, _entries(main), style.letters(columns), panel.new_row)
+    return _Place(main, strip, _entries(main), style.characters(columns), panel.new_row)
 
 
 def _entries(ax: Axes) -> Entries:
@@ -247,8 +247,8 @@ def draw_panel(
         label_logs(ax, "y")
     if panel.kind in ("categories", "hues", "heat") and ax.get_xscale() == "linear":
         _turn_names(ax, width - _LEFT - _RIGHT)
-    letters = int(_TITLE_LETTERS * width)
-    ax.set_title(_balanced(panel.title, letters), loc="left", pad=15, fontweight="bold")
+    characters = int(_TITLE_CHARACTERS * width)
+    ax.set_title(_balanced(panel.title, characters), loc="left", pad=15, fontweight="bold")
     small: dict[str, Any] = {"xycoords": "axes fraction", "color": "0.35", "fontsize": 8}
     # The colours of a map have no axis that would say what they stand for.
     shown = f"{panel.quantity.capitalize()}: " if panel.kind == "heat" else ""
@@ -259,19 +259,19 @@ def _turn_names(ax: Axes, width: float) -> None:
     """Turn the names of categories that would meet, in one line each."""
     ticks = ax.get_xticklabels()
     longest, slot = max(len(x) for t in ticks for x in t.get_text().split("\n")), width / len(ticks)
-    if longest + 1 > _TICK_LETTERS * slot:
+    if longest + 1 > _TICK_CHARACTERS * slot:
         names = [tick.get_text().replace("-\n", "-").replace("\n", " ") for tick in ticks]
-        room = _LETTERS * (_LEFT + slot / 2) / len(names[0])  # so that the first one is not cut
+        room = _CHARACTERS * (_LEFT + slot / 2) / len(names[0])  # so that the first one is not cut
         turn = max(_LEAST_TURN, math.degrees(math.acos(min(1.0, room))))
         ax.set_xticks(ax.get_xticks(), names, rotation=turn, ha="right", rotation_mode="anchor")
 
 
-def _balanced(text: str, letters: int) -> str:
+def _balanced(text: str, characters: int) -> str:
     """Return text in as few lines as it needs, without a word or two alone in the last one."""
     wrapped = partial(textwrap.wrap, text, break_on_hyphens=False)
-    lines = wrapped(letters)
-    if len(lines) > 1 and len(lines[-1]) < letters / 3:
-        narrower = (wrapped(width) for width in range(len(text) // len(lines), letters))
+    lines = wrapped(characters)
+    if len(lines) > 1 and len(lines[-1]) < characters / 3:
+        narrower = (wrapped(width) for width in range(len(text) // len(lines), characters))
         lines = next((found for found in narrower if len(found) == len(lines)), lines)
     return "\n".join(lines)
 
@@ -280,11 +280,11 @@ def add_legend(ax: Axes, width: float) -> None:
     """Put a legend on given axes: inside where there is room, else a short one below."""
     entries = _entries(ax)
     if width >= _ROOMY:
-        texts = [textwrap.fill(label, int(_LETTERS * width)) for label in entries]
+        texts = [textwrap.fill(label, int(_CHARACTERS * width)) for label in entries]
         ax.legend(entries.values(), texts)
         return
     drawn = {label: handle for label, handle in entries.items() if not is_text(handle)}
-    labels = [_shortened(label, int(0.8 * _LETTERS * width)) for label in drawn]
+    labels = [_shortened(label, int(0.8 * _CHARACTERS * width)) for label in drawn]
     below = ax.transAxes + ScaledTranslation(0, -0.36, ax.figure.dpi_scale_trans)
     ax.legend(
         drawn.values(), labels, loc="upper left", bbox_to_anchor=(-0.15, 0), bbox_transform=below,
@@ -300,7 +300,7 @@ def _shortened(label: str, most: int) -> str:
 
 
 def shrink_texts(ax: Axes, width: float) -> None:
-    """Make the letters of narrow axes smaller, and break a label that is longer than its axis."""
+    """Make the texts of narrow axes smaller, and break a label that is longer than its axis."""
     if width >= _ROOMY:
         return
     ax.set_ylabel(textwrap.fill(ax.get_ylabel(), 22))

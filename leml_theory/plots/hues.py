@@ -128,7 +128,7 @@ def draw_heat(ax: Axes, rows: pd.DataFrame, panel: Panel, _n_tests: int) -> None
     seaborn.heatmap(
         table.where(table > 0),
         norm=LogNorm(low, max(high, low * 1.001)),
-        cmap=seaborn.light_palette("#3f8fd2", as_cmap=True),  # black letters are read on all of it
+        cmap=seaborn.light_palette("#3f8fd2", as_cmap=True),  # black text is legible on all of it
         cbar=False,
         linewidths=1,
         annot=True,

@@ -150,7 +150,7 @@ def plot_series(
     experiment, series : str
         As in the columns of the frame.
     ax : Axes, optional
-        Where to draw; by default on a new figure.  On narrow axes letters are smaller and the
+        Where to draw; by default on a new figure.  On narrow axes the type is smaller and the
         legend shorter, so that `tight_layout` leaves room for the curves.
     title, legend : bool
         Whether to write them.

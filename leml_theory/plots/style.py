@@ -30,7 +30,7 @@ _SETTINGS: Any = {  # keys are literals to mypy, newer with every matplotlib
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "legend.fontsize": 8,
-    "pdf.fonttype": 42,  # letters that stay letters: publishers ask for it
+    "pdf.fonttype": 42,  # text stays text: publishers ask for it
     "svg.hashsalt": "leml-theory",  # the same picture gives the same bytes
 }
 

@@ -12,7 +12,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Mantissas to label, the densest that leave no more ticks than wanted.
 _MANTISSAS = ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 
-_LETTERS = 28  # of labels that fit beside each other on the narrowest axis
+_CHARACTERS = 28  # of labels that fit beside each other on the narrowest axis
 
 
 def number(value: float) -> str:
@@ -55,7 +55,7 @@ def label_values(ax: Axes, values: list[float]) -> None:
         ax.set_xlim(values[0] / 2, values[0] * 2)
     low, high = ax.get_xlim()
     names = {value: f"{value:.2g}" if value < 1 else f"{value:g}" for value in values}
-    least = 0.99 * math.log(high / low) / min(8, _LETTERS // max(map(len, names.values())))
+    least = 0.99 * math.log(high / low) / min(8, _CHARACTERS // max(map(len, names.values())))
     shown: list[float] = []
     for value in values:
         if not shown or math.log(value / shown[-1]) >= least:

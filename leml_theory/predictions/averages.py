@@ -5,7 +5,7 @@ changes with n or L.  The formulas here are limits of random matrix theory with 
 finite-size corrections; they are predictions, checked by simulation, and never used as bounds.
 
 A prediction is *sharp* where it is within 3 % of the mean at the size at hand, as measured by
-simulation, and a *limit* where it is the value that larger sizes tend to: `spectral_norm_is_sharp`
+simulation, and a *limit* where it is the value approached as sizes grow: `spectral_norm_is_sharp`
 and `frobenius_norm_is_sharp` tell the two apart.
 """
 

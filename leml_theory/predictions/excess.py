@@ -58,7 +58,7 @@ class Predicted:
         LEML of at least this rank has the same answer.
     kind : str
         'sharp' within 3 % as measured: one label per point, at least 2 d points per label;
-        'limit' what larger sizes tend to; or ''.
+        'limit' the value approached as sizes grow; or ''.
     reason : str
         Why nothing is predicted.
 

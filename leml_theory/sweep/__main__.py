@@ -107,18 +107,19 @@ def _parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     parser = page_parser("leml_theory.sweep", _DESCRIPTION, _EPILOGUE)
     parser.add_argument("command", nargs="?", default="run", choices=_COMMANDS)
-    parser.add_argument("--preset", default="quick", choices=("quick", "paper"), help="grid sizes")
-    parser.add_argument("--only", type=_ids, metavar="IDS", help="experiments, such as X1,X3")
-    parser.add_argument("--out", default="results/sweep", metavar="DIR", help="output folder")
+    add, sizes = parser.add_argument, "sizes of the experiments (default %(default)s)"
+    add("--preset", default="quick", choices=("quick", "paper"), help=sizes)
+    add("--only", type=_ids, metavar="IDS", help="experiments, such as X1,X3 (default: all)")
+    add("--out", default="results/sweep", metavar="DIR", help="folder (default %(default)s)")
     add_seed(parser)
     add_jobs(parser)
     add_places(parser)
     add_plugin(parser)
-    text = "print how many cells, how long and how much memory; measure nothing that is kept"
-    parser.add_argument("--dry-run", action="store_true", help=text)
+    text = "say how many cells, how much time and how much memory a run takes; keep nothing"
+    add("--dry-run", action="store_true", help=text)
     text = "size of the pictures: one column of a paper, a page (default) or a slide"
-    parser.add_argument("--style", default="page", choices=("column", "page", "slide"), help=text)
-    parser.add_argument("--format", default="text", choices=FORMATS, help="output of `table`")
+    add("--style", default="page", choices=("column", "page", "slide"), help=text)
+    add("--format", default="text", choices=FORMATS, help="output of `table`")
     grid = parser.add_argument_group(
         "a grid of your own",
         "Values separated by commas; every combination is measured instead of the experiments.",

@@ -114,7 +114,6 @@ def predicted_effort(
     measure: Callable[[Cell], Iterable[Mapping[str, Any]]],
     *,
     clock: Clock = time.perf_counter,
-    seconds: float = _SECONDS,
 ) -> Effort:
     """Predict what the cells that are not known yet will cost.
 
@@ -125,11 +124,9 @@ def predicted_effort(
     known : mapping of str to float
         Seconds of the cells that are measured, by key.
     measure : callable
-        Measures small cells of the same kinds, for `seconds` altogether; their results are lost.
+        Measures small cells of the same kinds, for some seconds; their results are lost.
     clock : callable
         Returns the present time in seconds.
-    seconds : float
-        To spend on small cells.
     """
     groups: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:
@@ -145,7 +142,7 @@ def predicted_effort(
             if cell.key in known:
                 learnt.add(cell.parameters, _draws(cell, learnt), known[cell.key])
         if left:
-            _pilot(left, learnt, measure, clock, seconds / len(groups))
+            _pilot(left, learnt, measure, clock, _SECONDS / len(groups))
             rest += [learnt.predicted(cell.parameters, _draws(cell, learnt)) for cell in left]
             learnt_from += len(learnt.seconds)
     memory = max(memory_of(cell) for cell in cells)

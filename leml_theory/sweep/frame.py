@@ -1,7 +1,7 @@
 """The results frame: one row per cell and quantity, with every bound and its validity.
 
 The column `prediction` says of `predicted` whether it is 'sharp', within 3 % at this size, or a
-'limit' that larger sizes tend to; it is empty where nothing is predicted, and `unpredicted`
+'limit', approached as sizes grow; it is empty where nothing is predicted, and `unpredicted`
 says why.
 """
 
@@ -125,9 +125,8 @@ def _average_is_sharp(row: Row) -> bool:
     # slots of one point point the same way
     same = row["quantity"] == "supremum deviation" and row["labels"] == "all-ones" and row["s"] > 1
     overlap = 1.0 if same else float(np.square(shares).sum())
-    rank_one = moments.top_eigenvalue >= moments.second_moment * (1 - 1e-12)
-    if row["ball"] == "frobenius" or rank_one:
-        rows = 1 if rank_one else row["d"]
+    if row["ball"] == "frobenius" or moments.rank_one:
+        rows = 1 if moments.rank_one else row["d"]
         return predictions.frobenius_norm_is_sharp(overlap / rows, points)
     shown = math.ceil(points * row["L"] / (points + row["L"]))
     variances = np.array([1.0, 0.1]) if same else shares[:shown]

@@ -33,7 +33,7 @@ def _options() -> dict[str, tuple[Reader, str, str]]:
     """Return how every option is read, what its value is called, and its help."""
     sizes = whole_numbers(1, _LARGEST)
     radius = "radius of the ball (default 1), in units of the true Z's norm where there is one"
-    seen = "uniform, replaced (uniform with replacement), heavy:SHARE or zipf:EXPONENT"
+    seen = "uniform (default), replaced (with replacement), heavy:SHARE or zipf:EXPONENT"
     worlds = f"labels and risk: {', '.join(WORLDS)}, rank-K, planted:RHO (default averages)"
     precise = "draw until standard errors are this share of the values, instead of a fixed number"
     draws = "draws per cell (default 50), or in the first batch with --precision (default 20)"

@@ -118,7 +118,7 @@ def _latex(table: pd.DataFrame, caption: str) -> str:
 
 def _escaped(text: str) -> str:
     """Return text that LaTeX prints as it is."""
-    return "".join(_TEX.get(letter, letter) for letter in text)
+    return "".join(_TEX.get(character, character) for character in text)
 
 
 def table_text(table: pd.DataFrame, form: str, caption: str) -> str:

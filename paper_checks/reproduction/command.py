@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from command_line import add_jobs, add_seed, counted, numbers, page_parser, run_command, words
+from command_line import add_jobs, add_seed, counted, number, page_parser, run_command, words
 from leml_solver.datasets import data_folder
 from leml_theory.runs import Cell, RunError, Store, StoreError, execute
 from leml_theory.runs.provenance import installed_version
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     text = "fewer starts, patterns and folds, and a budget of a minute"
     add("--quick", action="store_true", help=text)
     text = "minutes after which a partial table is printed (default: no limit; 1 with --quick)"
-    add("--budget", type=lambda text: numbers(0.01, 1e6)(text)[0], metavar="MINUTES", help=text)
+    add("--budget", type=number(0.01, 1e6), metavar="MINUTES", help=text)
     text = "measure again what other code or another version measured"
     add("--recompute", action="store_true", help=text)
     add_seed(parser)

@@ -296,3 +296,10 @@ def test_root_that_cannot_become_another_user_is_refused_in_words(tiny, tmp_path
     done = autograde(folder, notebook, tmp_path / "results.json", namespace)
     assert "4 failed" in done.stdout
     assert "does not limit the user's rights, so" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "nan"])
+def test_a_limit_that_would_stop_everything_or_nothing_is_refused(limit, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["handed", "--limit", limit])
+    assert "--limit: expected a number from 0.1 to 100000" in capsys.readouterr().err

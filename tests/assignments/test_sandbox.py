@@ -187,7 +187,7 @@ NOT_NOTEBOOKS = {  # the content of a file -> what is said of it
     # A hundred megabytes of these took 2.4 GB of the process that grades the class.
     b'{"cells": [' + b"[]," * 10**6 + b"1]}": "more than 1,000,000 values; clear its outputs",
     b'{"cells": [{"cell_type": "code", "source": "' + b"x\\n" * 10**6 + b'"}]}': (
-        "more than 1,000,000 letters of code"
+        "more than 1,000,000 characters of code"
     ),
 }
 

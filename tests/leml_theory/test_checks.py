@@ -16,7 +16,7 @@ from extensions_example import (
 from scipy.stats import binom
 
 from leml_solver import LOSSES, Absolute, Loss, Squared
-from leml_theory.bounds import RISK_BOUNDS
+from leml_theory.bounds import RISK_BOUNDS, Bound
 from leml_theory.checks import Finding, check_bound, check_labels, check_law, check_loss, settle
 from simulations import (
     AllOnes,
@@ -121,8 +121,21 @@ class ListOfPoints(UniformSphere):
         return super().sample(n, rng).tolist()
 
 
+class NoPoints(UniformSphere):
+    def sample(self, n, rng):
+        return None
+
+
 class NoMoments(UniformSphere):
     moments = None
+
+
+class MomentsInWords(UniformSphere):
+    moments = Moments("one", 0.25, None, math.inf, centred=True)
+
+
+class MeanInAList(UniformSphere):
+    mean_vector = (0.0, 0.0, 0.0, 0.0)
 
 
 class LouderThanItSays(UniformSphere):
@@ -313,7 +326,10 @@ LIARS = [
     (OwnRandomness(4), "`sample`: randomness from `rng` alone"),
     (WrongShape(4), "`sample`: shape"),
     (ListOfPoints(4), "`sample`: shape (n, d): list"),
+    (NoPoints(4), "`sample`: shape (n, d): NoneType"),
     (NoMoments(4), "`moments`: None"),
+    (MomentsInWords(4), "`moments`: Moments(second_moment='one'"),
+    (MeanInAList(4), "`mean_vector`: shape (d,): tuple"),
 ]
 
 
@@ -411,6 +427,16 @@ class WrongExpression(Huber):
         return 2 * super().cvxpy_expression(y, f, weights)
 
 
+class NoLipschitz(Huber):
+    def lipschitz(self, prediction_bound, label_bound):
+        return None
+
+
+class OneScale(Huber):
+    def dual_scales(self, y, u):
+        return 1.0
+
+
 class MovesLabels(Huber):
     def encode(self, values):
         return np.sign(values)
@@ -433,6 +459,8 @@ LYING_LOSSES = [
     (SmallRange(), "`range_length`"),
     (NotResidual(), "`residual`"),
     (WrongExpression(), "`cvxpy_expression`"),
+    (NoLipschitz(), "`lipschitz`: a number: None"),
+    (OneScale(), "`dual_scales`: two numbers: 1.0"),
     (MovesLabels(), "`encode`"),
 ]
 
@@ -523,3 +551,8 @@ def test_a_bound_on_risks_is_refused_in_words():
         TypeError, match=r"on the Rademacher average.*'mcdiarmid_excess' takes more"
     ):
         check_bound(RISK_BOUNDS["mcdiarmid_excess"])
+
+
+def test_a_formula_that_raises_is_named_and_no_argument_is_blamed():
+    with pytest.raises(AssertionError, match=r"'mine' raised AttributeError: .* no attribute 'nn'"):
+        check_bound(Bound("mine", "mine", lambda setting: setting.nn))

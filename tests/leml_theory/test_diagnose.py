@@ -436,12 +436,18 @@ def test_a_record_goes_through_json_and_repeats_with_the_seed():
     )
 
 
+OUT_OF_BOUNDS = sparse.csr_array(np.eye(6, 2))
+OUT_OF_BOUNDS.indices = OUT_OF_BOUNDS.indices + 1  # scipy looks at no index
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"X": np.zeros((6, 2))}, "must have a feature that is not zero"),
         ({"X": np.full((6, 2), np.nan)}, "must be finite"),
         ({"X": np.full((6, 2), 1e60)}, "rescale it"),
+        ({"X": sparse.csr_array(np.full((6, 2), 1j))}, "`X` must hold real numbers, got complex"),
+        ({"X": OUT_OF_BOUNDS}, "`X` is a damaged sparse matrix"),
         ({"X": np.ones((5, 2))}, "one per point, got 5 and 6"),
         ({"Y": np.full((6, 3), 0.5)}, "labels in"),
         ({"Y": np.full((6, 3), np.nan)}, "must have an observed label"),
@@ -656,3 +662,13 @@ def test_labels_that_are_all_one_are_diagnosed():
     Y = np.ones((400, 40))
     found = diagnose(X[:300], Y[:300], rng=np.random.default_rng(1), test=(X[300:], Y[300:]))
     assert found.measured is not None
+
+
+def test_few_counts_are_not_taken_for_centred_features():
+    """So few points cannot tell their mean from zero, but no count is negative."""
+    X = np.array([[1, 0.5], [0.2, 0], [0, 1], [1, 2], [0.1, 0], [0, 3]])
+    found = diagnose(X, labels(6, 2), rng=rng())
+    assert not found.raw.bounds["paper_route"].valid
+    assert "No feature is negative, and the features are not centred" in found.sentences()[2]
+    moved = diagnose(X - 1, labels(6, 2), rng=rng())
+    assert "The features may be centred" in moved.sentences()[2]

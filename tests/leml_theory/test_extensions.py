@@ -28,6 +28,7 @@ from leml_solver import (
     minimise,
 )
 from leml_theory.bounds import (
+    Bound,
     BoundValue,
     RiskSetting,
     Setting,
@@ -41,6 +42,7 @@ from leml_theory.extensions import (
     register_law,
     register_loss,
     register_measurement,
+    register_risk_bound,
 )
 from leml_theory.measurements import measure
 from leml_theory.rademacher import Estimate, rademacher_averages
@@ -492,6 +494,10 @@ def test_a_loss_with_negative_values_is_certified_by_its_own_least_value():
     assert found.certificate.gap <= 1e-4 * shift
 
 
+METHODS = ("name", "value", "derivative", "second_derivative", "conjugate")
+BARE = type("Bare", (Loss,), {name: vars(Huber)[name] for name in METHODS})()
+
+
 @pytest.mark.parametrize(
     ("register", "given", "message"),
     [
@@ -502,7 +508,11 @@ def test_a_loss_with_negative_values_is_certified_by_its_own_least_value():
             r"`factory` must be callable with \(d, L, rng\): ",
         ),
         (register_loss, (Huber,), "`loss` must be an instance of a subclass of Loss"),
+        (register_loss, (BARE,), "`loss` must be .* with a `curvature`"),
         (register_bound, (lambda setting: setting,), "`bound` must be of type Bound"),
+        (register_bound, (Bound("mine", "mine", lambda setting: setting.nn),), "`bound` .* 'nn'"),
+        (register_bound, (Bound("mine", "mine", lambda a, b: a),), "`bound` .* argument: 'b'"),
+        (register_risk_bound, (Bound("mine", "mine", lambda a: a),), "`bound` .* 1 positional"),
         (register_measurement, ("mine", len), r"`run` must be callable with \(parameters, rng\): "),
         (register_experiment, (3,), "`experiment` must be of type Experiment"),
         (
@@ -526,3 +536,17 @@ def test_a_plan_without_cells_is_refused(plan):
 def test_a_bound_that_is_no_number_is_refused():
     with pytest.raises(ValueError, match="`value` must be a number, infinity for no bound"):
         BoundValue("mine", math.nan)
+
+
+def test_a_look_is_a_look():
+    with pytest.raises(
+        TypeError, match=r"`look` must be BoundLook\(line, colour\), got \('-', 'red'\)"
+    ):
+        Bound("mine", "mine", lambda setting: BoundValue("mine", 1.0), ("-", "red"))
+
+
+@pytest.mark.usefixtures("own_names")
+def test_a_factory_that_makes_no_law_is_named():
+    register_law("number", lambda d: d)
+    with pytest.raises(ValueError, match="law 'number' must return a FeatureLaw, got 3"):
+        feature_law("number", 3)
