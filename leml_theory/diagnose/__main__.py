@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from command_line import add_seed, output_folder, page_parser, run_command, whole_number
+from command_line import add_seed, number, output_folder, page_parser, run_command, whole_number
 from leml_solver.readers import Dataset, ReadError, read
 from leml_solver.readers.arguments import (
     add_reading_arguments,
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--data", required=True, metavar="FILE", help="svmlight, extreme, arff, npz or blocks")
     add("--split", type=share_or_name, metavar="WHICH", help=_SPLIT)
     text = "share of labels kept (default 1)"
-    add("--observed", type=float, default=1.0, metavar="SHARE", help=text)
+    add("--observed", type=number(1e-6, 1), default=1.0, metavar="SHARE", help=text)
     add("--draws", type=whole_number(), default=20, metavar="N", help="draws of signs (default 20)")
     add_seed(parser)
     add_plugin(parser)

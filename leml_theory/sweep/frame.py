@@ -29,7 +29,7 @@ from leml_theory.bounds import (
 from leml_theory.rademacher import Estimate
 from leml_theory.runs.cells import Cell
 from leml_theory.sweep.experiments import Planned
-from leml_theory.sweep.rates import LEVEL, exceeds, exceeds_too_often, family_t, looks, undecided
+from leml_theory.sweep.rates import exceeds, exceeds_too_often, family_t, looks, undecided
 from leml_theory.worlds import LAWS, feature_law, label_bound, observation_of
 
 Row = dict[str, Any]
@@ -183,8 +183,8 @@ def is_valid(rows: pd.DataFrame, bound: str) -> NDArray[np.bool_]:
     return valid
 
 
-def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
-    """Return every valid bound that the measurements contradict, at a family-wise `level`.
+def violations(frame: pd.DataFrame) -> list[Row]:
+    """Return every valid bound that the measurements contradict, at the family-wise `rates.LEVEL`.
 
     A bound on an expectation is violated where the mean minus z standard errors is above it, z
     being Student's quantile for the number of comparisons in the frame; a 1 - delta bound where,
@@ -194,18 +194,18 @@ def violations(frame: pd.DataFrame, level: float = LEVEL) -> list[Row]:
     found = [
         _violation(row, name, row[name])
         for name, row in _held(frame)
-        if is_above(row, row[name], total, level)
+        if is_above(row, row[name], total)
     ]
     for _, row in frame[frame["exceedances"].notna()].iterrows():
         draws = int(row["exceedances"]), int(row["draws"]), row["delta"]
-        if exceeds_too_often(*draws, n_tests=total * looks(row), level=level):
+        if exceeds_too_often(*draws, n_tests=total * looks(row)):
             found.append(_violation(row, "high_probability", row["high_probability"]))
     return found
 
 
-def is_above(row: pd.Series, bound: float, n_tests: int, level: float = LEVEL) -> bool:
+def is_above(row: pd.Series, bound: float, n_tests: int) -> bool:
     """Return whether a measured mean is above a bound on it by more than chance."""
-    t = family_t(n_tests * looks(row), int(row["draws"]), level)
+    t = family_t(n_tests * looks(row), int(row["draws"]))
     error = float(np.nan_to_num(row["stderr"]))
     return exceeds(row["value"], error, bound, t, deterministic=is_deterministic(row))
 
@@ -250,12 +250,12 @@ def sharp_rows(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["prediction"] == "sharp"]
 
 
-def contradictions(frame: pd.DataFrame, level: float = LEVEL) -> list[dict[str, Any]]:
+def contradictions(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return every row whose measured mean and sharp prediction exclude each other.
 
     They do where they differ by more than 3 % of the prediction and t standard errors, of the
     measurement and of the prediction's own Monte Carlo draws together, t being Student's quantile
-    for a family-wise `level` over both sides of all sharp predictions.  Draws of a positive
+    for the family-wise `rates.LEVEL` over both sides of all sharp predictions. Draws of a positive
     quantity that are all small by chance have a small standard error too: where the mean is the
     smaller one, its *relative* standard error is applied to the prediction.
     """
@@ -263,7 +263,7 @@ def contradictions(frame: pd.DataFrame, level: float = LEVEL) -> list[dict[str, 
     return [
         {str(name): value for name, value in row.items() if pd.notna(value)}
         for _, row in rows.iterrows()
-        if contradicts(row, family_t(2 * len(rows) * looks(row), int(row["draws"]), level))
+        if contradicts(row, family_t(2 * len(rows) * looks(row), int(row["draws"])))
     ]
 
 

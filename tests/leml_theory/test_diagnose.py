@@ -602,7 +602,6 @@ def test_rows_are_held_out_at_random_where_the_file_has_no_split(tmp_path, capsy
         (b"PK\x03\x04 and nothing more", [], "not a sound npz"),
         (b"0 1:nan\n", [], "line 1"),
         (b"0 1:1\n1 1:2\n", ["--split", "mulan"], "no rows mulan_train_idx"),
-        (b"0 1:1\n1 1:2\n", ["--observed", "2", "--no-fit"], "`observed` must lie in"),
         (b"0 1:1\n1 1:2\n", [], "too few to hold some out"),
         (b"0 1:1\n1 1:2\n0 1:3\n", [], "at least 4 rows"),
     ],
@@ -624,6 +623,7 @@ def test_bad_files_and_options_are_one_line_and_status_2(
     [
         (["--split", "1.5"], "strictly between 0 and 1"),
         (["--seed", "-1"], "a whole number of at least 0"),
+        (["--observed", "2"], "--observed: expected a number from 1e-06 to 1"),
     ],
 )
 def test_numbers_out_of_range_are_wrong_usage(capsys, options, message):
