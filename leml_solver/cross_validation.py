@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import get_scorer
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from argument_checks import indices, positive, positive_integer, same_count, solver_seed
@@ -108,14 +108,16 @@ class _CrossValidated(LowRankEstimator):
         ax.legend()
         return ax
 
-    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, mask: Any = None, missing: Any = None, *, groups: Any = None
+    ) -> Self:
         """Choose the settings and fit them to all rows; arguments as without cross-validation.
 
-        As rows are held out, they have no weights.
+        As rows are held out, they have no weights. `groups`, one per row, are passed to `cv`.
         """
         targets, checked = self._targets(y, mask, missing), self._checked(X, reset=True)
         same_count(checked.shape[0], targets.n_rows, labels="y")
-        known = _with_classes(checked, y, targets)
+        known = _with_classes(checked, targets, *indexable(y, groups))
         settings = self._settings(known[0], targets.labels)
         parts = list(_parts(*known, self.cv))
         if not parts:
@@ -124,8 +126,7 @@ class _CrossValidated(LowRankEstimator):
         with progress_bar(len(parts) * len(settings), self.verbose, "fit") as bar:
             scores = [list(self._path_scores(part, settings, seed, bar)) for part in parts]
         self._keep_table(settings, np.array(scores).T)
-        options = self.options or AlternatingOptions()
-        self.best_estimator_ = self._estimator(settings[self.best_index_], options)
+        self.best_estimator_ = self._estimator(settings[self.best_index_], self._solver_options())
         self.best_estimator_.fit(X, y, mask, missing)
         for name, value in vars(self.best_estimator_).items():
             if name.endswith("_"):
@@ -186,7 +187,7 @@ class _CrossValidated(LowRankEstimator):
         self, part: _Part, setting: _Setting, before: LowRankEstimator | None, seed: Any
     ) -> LowRankEstimator:
         # The file of a checkpoint is that of the fit with the settings chosen.
-        options = replace(self.options or AlternatingOptions(), checkpoint=None)
+        options = replace(self._solver_options(), checkpoint=None)
         if before is not None and before.W_.any():
             start = before.W_[:, : setting.rank], before.H_[:, : setting.rank]
             options = replace(options, start=start, warm_start_rows=None)
@@ -200,8 +201,7 @@ class _CrossValidated(LowRankEstimator):
         """Return the user's metric, or the default one, on what was held out."""
         if self.scoring is None:
             return float(self._default_score(model, part))
-        scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
-        return float(scorer(model, part.X_held, part.y_held()))
+        return float(check_scoring(model, self.scoring)(model, part.X_held, part.y_held()))
 
     def _keep_table(self, settings: list[_Setting], scores: Array) -> None:
         self.n_splits_ = scores.shape[1]
@@ -359,15 +359,16 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):  # type: ignore[misc]
         return -total / held.n_observed
 
 
-def _with_classes(X: Any, y: Any, targets: Targets) -> tuple[Any, Any, Targets]:
+def _with_classes(X: Any, targets: Targets, y: Any, groups: Any) -> tuple[Any, Targets, Any, Any]:
     """Return data without the rows of a vector of classes that have none."""
     if targets.rows is None:
-        return X, y, targets
+        return X, targets, y, groups
     kept = replace(targets, rows=None, n_rows=targets.rows.size)
-    return X[targets.rows], _safe_indexing(y, targets.rows), kept
+    groups = None if groups is None else _safe_indexing(groups, targets.rows)
+    return X[targets.rows], kept, _safe_indexing(y, targets.rows), groups
 
 
-def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
+def _parts(X: Any, targets: Targets, y: Any, groups: Any, cv: Any) -> Iterator[_Part]:
     """Yield what to fit and what to hold out: entries if some are missing, otherwise rows."""
     cv = 5 if cv is None else cv
     counted = isinstance(cv, int | np.integer)
@@ -378,7 +379,7 @@ def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
         n = X.shape[0]
         raise ValueError(f"`cv` must be from 2 to the number of rows, n_samples={n}, got {cv}.")
     rows = KFold(cv, shuffle=True, random_state=0) if counted else check_cv(cv)
-    for split in rows.split(X, y):
+    for split in rows.split(X, y, groups):
         kept, held = (_row_numbers(part, X.shape[0]) for part in split)
         fitted = replace(targets, labels=targets.labels.take(kept), n_rows=kept.size)
         y_held = partial(_safe_indexing, y, held)

@@ -6,8 +6,15 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics import f1_score
 from sklearn.metrics.pairwise import linear_kernel
-from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks import defaults as benchmark
@@ -347,6 +354,7 @@ def test_the_path_is_drawn():
         ({"cv": [([0, 1, 2], [10**6])]}, r"`cv` must lie in \[0, "),
         ({"cv": [([0, 1, 2], [-1])]}, r"`cv` must lie in \[0, "),
         ({"scoring": lambda *_: np.nan}, "`scoring` must give a number"),
+        ({"scoring": f1_score}, "looks like it is a metric function rather than a scorer"),
     ],
 )
 def test_bad_searches(parameters, message):
@@ -385,6 +393,18 @@ def test_rows_are_held_out_as_scikit_learn_would(make):
     expected = LEMLClassifierCV(cv=KFold(3), **settings).fit(X, Y)
     assert search.n_splits_ == 3
     assert search.best_score_ == expected.best_score_
+
+
+def test_groups_are_passed_to_the_splitter_and_any_sparse_labels_to_the_metric():
+    X, Y = toy()
+    groups, settings = np.arange(60) % 4, {"penalties": (1.0,), "random_state": 0}
+    splits = list(GroupKFold(4).split(X, Y, groups))
+    expected = LEMLClassifierCV(cv=splits, scoring="f1_micro", **settings).fit(X, Y)
+    search = LEMLClassifierCV(cv=GroupKFold(4), scoring="f1_micro", **settings)
+    search.fit(X, sparse.coo_matrix(Y), groups=groups.tolist())
+    assert search.best_score_ == expected.best_score_
+    y = np.where(np.arange(60) % 9 == 0, np.nan, X[:, 0] > 0)  # rows without a class are left out
+    assert LEMLClassifierCV(cv=GroupKFold(4), **settings).fit(X, y, groups=groups).n_splits_ == 4
 
 
 def test_splitters_see_the_classes_and_none_means_five_parts():
@@ -437,6 +457,8 @@ def test_lists_that_are_none_and_parts_that_are_not_there():
     for name, value in (("penalties", "auto"), ("penalties", 1.0), ("ranks", 3), ("iterations", 5)):
         with pytest.raises(TypeError, match=f"`{name}` must be a list of numbers, got"):
             LEMLClassifierCV(**{name: value}).fit(X, Y)
+    with pytest.raises(TypeError, match="`options` must be None or AlternatingOptions"):
+        LEMLClassifierCV(options={}).fit(X, Y)
     with pytest.raises(ValueError, match="to the number of rows, n_samples=3, got 5"):
         LEMLClassifierCV().fit(X[:3], Y[:3])
     with pytest.raises(NotFittedError):
