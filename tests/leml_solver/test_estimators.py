@@ -399,6 +399,10 @@ def test_messages_name_what_is_wrong():
         classifier(options={"method": "plain"}).fit(X, Y)
     with pytest.raises(ValueError, match="one of 'squared', 'logistic', 'squared_hinge', got"):
         classifier(loss="huge").fit(X, Y)
+    with pytest.raises(
+        ValueError, match="`kernel` must be \"precomputed\" or a function, got 'rbf'"
+    ):
+        classifier(kernel="rbf", penalty="auto").fit(X, Y)
 
 
 def test_scorers_are_the_metrics():
@@ -416,6 +420,10 @@ def test_scorers_are_the_metrics():
         MultiLabelScorer("f1")
     with pytest.raises(ValueError, match="label matrix"):
         MultiLabelScorer()(model, X, Y[:, 0])
+    with pytest.raises(TypeError, match="`estimator` must have a decision_function, got LEMLReg"):
+        MultiLabelScorer()(LEMLRegressor().fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="`estimator` must give a score for each label"):
+        MultiLabelScorer()(classifier().fit(X, X[:, 0] > 0), X, Y)
 
 
 def test_entries_are_dealt_once():
