@@ -27,7 +27,7 @@ from leml_solver._estimation.scored import LabelClassifier, ScoredEstimator
 from leml_solver._estimation.targets import Targets, class_targets, dense_numbers, number_targets
 from leml_solver._estimation.weights import EntryWeights, fit_weighted_factors, point_weights
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, FitStatus
-from leml_solver._factored.kernel_method import Kernel, fit_kernel_factors, is_precomputed
+from leml_solver._factored.kernel_method import Kernel, fit_kernel_factors
 from leml_solver._linalg.threads import matmul, one_blas_thread
 from leml_solver.labels import Labels
 from leml_solver.losses import Loss
@@ -138,7 +138,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
 
     def _fit_kernel(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit functions of the kernel with the training rows, of which those with labels count."""
-        given = is_precomputed(self.kernel)
+        given = isinstance(self.kernel, str) and one_of(self.kernel, "kernel", ("precomputed",))
         used = slice(None) if targets.rows is None else targets.rows
         points = (X.toarray() if sparse.issparse(X) else X)[:, used][used] if given else X[used]
         chosen = self._chosen(

@@ -83,13 +83,6 @@ def kernel_features(K: Any) -> tuple[Array, Array]:
     return vectors[:, kept] * roots, vectors[:, kept] / roots
 
 
-def is_precomputed(kernel: Any) -> bool:
-    """Whether a kernel is "precomputed"; other words are refused."""
-    if isinstance(kernel, str) and kernel != "precomputed":
-        raise ValueError(f'`kernel` must be "precomputed" or a function, got {kernel!r}.')
-    return isinstance(kernel, str)
-
-
 def fit_kernel_factors(
     X: Any,
     Y: Any,
@@ -115,7 +108,8 @@ def fit_kernel_factors(
 
     Paper: Section 3.2.
     """
-    given = is_precomputed(kernel)
-    Phi, B = kernel_features(X if given else kernel(X, X))  # type: ignore[operator]
+    if isinstance(kernel, str) and kernel != "precomputed":
+        raise ValueError(f'`kernel` must be "precomputed" or a function, got {kernel!r}.')
+    Phi, B = kernel_features(X if isinstance(kernel, str) else kernel(X, X))
     made = fit(Phi, Y, **arguments)
     return KernelResult(B @ made.W.astype(np.float64), made)

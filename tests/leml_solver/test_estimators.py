@@ -399,9 +399,7 @@ def test_messages_name_what_is_wrong():
         classifier(options={"method": "plain"}).fit(X, Y)
     with pytest.raises(ValueError, match="one of 'squared', 'logistic', 'squared_hinge', got"):
         classifier(loss="huge").fit(X, Y)
-    with pytest.raises(
-        ValueError, match="`kernel` must be \"precomputed\" or a function, got 'rbf'"
-    ):
+    with pytest.raises(ValueError, match="`kernel` must be one of 'precomputed', got 'rbf'"):
         classifier(kernel="rbf", penalty="auto").fit(X, Y)
 
 
