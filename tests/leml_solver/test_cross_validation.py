@@ -4,6 +4,7 @@ import numba
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import f1_score
@@ -221,10 +222,36 @@ def test_the_penalty_that_follows_the_data_stays_unless_another_is_clearly_bette
         shift = next(shifts)
         return shift if model.penalty < 0.3 * usual else 0.0
 
-    search = LEMLClassifierCV(scoring=metric, random_state=0).fit(X, Y)
+    search = LEMLClassifierCV(scoring=metric, loss="squared", random_state=0).fit(X, Y)
     # the mean difference is 1; its standard error is 0, or 5 sqrt(1 / 5)
     assert search.penalty_ == pytest.approx(usual * (0.25 if moved else 1.0))
     assert search.best_score_ == (1.0 if moved else 0.0)
+
+
+def test_the_logistic_loss_is_taken_where_it_is_clearly_better():
+    """A class between two others never has the largest score of a linear regression."""
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=300)
+    X = np.column_stack([y + 0.2 * rng.normal(size=300), rng.normal(size=300)])
+    search = LEMLClassifierCV(random_state=0).fit(X, np.eye(3)[y])
+    table, squared = search.cv_results_, LEMLClassifierCV(loss="squared", random_state=0)
+    assert table["param_loss"].tolist() == ["squared"] * 5 + ["logistic"]
+    assert (search.best_index_, search.best_estimator_.loss) == (5, "logistic")
+    old = squared.fit(X, np.eye(3)[y]).cv_results_
+    assert all(np.array_equal(old[name], column[:5]) for name, column in table.items())
+    assert search.best_score_ > squared.best_score_ + 0.1
+    assert np.allclose(search.predict_proba(X[:2]), expit(search.decision_function(X[:2])))
+    drawn = search.plot_path(ax=Figure().add_subplot()).get_legend().get_texts()
+    assert any("logistic" in text.get_text() for text in drawn)
+    for open_no_more in ({"penalties": [1.0]}, {"threshold": 0.5}, {"certify": "rank"}):
+        search = LEMLClassifierCV(random_state=0, **open_no_more).fit(X, np.eye(3)[y])
+        assert set(search.cv_results_["param_loss"]) == {"squared"}
+        assert not hasattr(search, "predict_proba")
+    Y = X @ rng.normal(size=(2, 3)) > 0.5  # where the squared loss is as good it stays
+    kept = LEMLClassifierCV(random_state=0, scoring=lambda model, *_: -model.penalty_).fit(X, Y)
+    assert kept.best_estimator_.loss == "squared"
 
 
 def test_early_stopping_is_a_setting():
