@@ -297,9 +297,9 @@ class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):  # type: igno
     cv : int, EntrySplit, splitter of rows, iterable of (train, test), or None
         Number of parts, dealt out by a fixed seed (None: 5), or how to hold out.
     scoring : callable, str or None
-        score(estimator, X, y), such as a `MultiLabelScorer`, or a name of scikit-learn's; larger is
-        better. By default top-1 accuracy over held-out labels (precision of the best label), which
-        is accuracy for a vector of classes and for a single label.
+        score(estimator, X, y), such as a `MultiLabelScorer`, or a name of scikit-learn's, none of
+        which takes missing labels, NaN in y; larger is better. By default top-1 accuracy over
+        held-out labels (precision of the best one), accuracy for classes and for a single label.
     unit_rows : bool or "auto"
         As for `LEMLClassifier`; "auto" decides where `penalties` are not given.
     loss : str or Loss
