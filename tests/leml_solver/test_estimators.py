@@ -188,6 +188,10 @@ def test_a_vector_of_classes(loss):
     some = classifier(loss=loss).fit(X, unlabelled)
     same = classifier(loss=loss).fit(X[1::2], y[1::2])
     assert np.array_equal(some.decision_function(X), same.decision_function(X))
+    for numbers, kind in ((codes, "i"), (codes == 1, "b")):  # None makes objects of them
+        partly = classifier(loss=loss).fit(X, np.where(np.arange(90) % 2, numbers, None))
+        assert partly.classes_.dtype.kind == kind
+        assert np.array_equal(partly.classes_, np.unique(numbers))
     two = classifier(loss=loss).fit(X, codes == 1)
     assert two.decision_function(X).shape == (90,)
     assert np.array_equal(two.predict(X), two.decision_function(X) > 0)
