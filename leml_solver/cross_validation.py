@@ -375,8 +375,7 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):  # type: ignore[misc]
         values, mask = (held.complete, None) if held.is_full else held.known_matrices()
         for start, stop in row_blocks(scores.shape):
             errors = dense(values[start:stop]) - scores.block(start, stop)
-            if mask is not None:
-                errors = errors[dense(mask[start:stop])]
+            errors = errors if mask is None else errors[dense(mask[start:stop])]
             total += float(np.square(errors).sum())
         return -total / held.n_observed
 

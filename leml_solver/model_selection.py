@@ -167,8 +167,7 @@ class MultiLabelScorer:
         at_k = self.metric in _AT_K
         metrics = evaluate_estimator(estimator, X, Y, ks=(self.k,) if at_k else ())
         value = getattr(metrics, self.metric)
-        if at_k:
-            return float(value[self.k])
+        value = value[self.k] if at_k else value
         return -float(value) if self.metric == "hamming" else float(value)
 
 
