@@ -446,10 +446,11 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
         given = (self.kernel, self.class_weight, self.propensities)
         whole = self.unit_rows is True or self.warm_start or isinstance(self.threshold, str)
+        whole = whole or self.loss == "auto"
         if whole or any(value is not None for value in given):
             raise ValueError(
-                "blocks must go with kernel, class_weight and propensities None, unit_rows 'auto' "
-                "or False, warm_start False, and a threshold that is a number or None."
+                "blocks must go with a loss other than 'auto', no warm_start, kernel, class_weight "
+                "or propensities, unit_rows 'auto' or False, and no word as threshold."
             )
         if isinstance(blocks, str | os.PathLike):
             blocks = BlockFolder.open(blocks)
@@ -473,8 +474,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
             made = fit_on(client, rows, **chosen, **arguments)
         self.n_features_in_ = some.X.shape[1]
         self.unobserved_labels_ = np.flatnonzero(known_counts(blocks) == 0)
-        values = np.array([0, 1], dtype=np.int32)
-        self._keep(made, replace(targets, known_values=values, sparse=True))
+        self._keep(made, replace(targets, known_values=np.array([0, 1], np.int32), sparse=True))
         self.threshold_ = self._chosen_threshold(None, targets)
         return self
 

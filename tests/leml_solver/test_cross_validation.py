@@ -490,6 +490,8 @@ def test_lists_that_are_none_and_parts_that_are_not_there():
         LEMLClassifierCV().fit(X[:3], Y[:3])
     with pytest.raises(NotFittedError):
         LEMLClassifierCV().plot_path()
+    with pytest.raises(ValueError, match="blocks must go with a loss other than 'auto'"):
+        LEMLClassifierCV().fit_blocks([])
 
 
 def test_one_part_held_out_has_no_standard_error():
