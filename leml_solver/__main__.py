@@ -121,9 +121,9 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--model", required=True, metavar="FILE", help="where to write the model")
     add("--rank", type=count, metavar="K", help="columns of the factors (default: at most 500)")
     add("--penalty", type=float, metavar="MU", help=_PENALTY)
-    text = "choose the penalty by cross-validation of top-1 accuracy"
+    text = "choose the penalty, and the loss if not given, by cross-validation of top-1 accuracy"
     add("--cv", action="store_true", help=text)
-    add("--loss", default="squared", choices=("squared", "logistic", "squared_hinge"))
+    add("--loss", choices=("squared", "logistic", "squared_hinge"), help="(default squared)")
     add("--iterations", type=count, default=100, metavar="N", help="outer iterations (default 100)")
     add("--tol", type=float, default=1e-4, help="stop at this relative decrease (default 1e-4)")
     add("--no-intercept", action="store_true", help="fit no intercept")
@@ -260,7 +260,7 @@ def _settings(options: Options) -> dict[str, Any]:
     return {
         "rank": options.rank or "auto",
         "penalty": "auto" if options.penalty is None else options.penalty,
-        "loss": options.loss,
+        "loss": options.loss or ("auto" if options.cv else "squared"),
         "fit_intercept": not options.no_intercept,
         "max_iter": options.iterations,
         "tol": options.tol,

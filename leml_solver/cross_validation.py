@@ -6,16 +6,16 @@ Paper: Section 5.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import get_scorer
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from argument_checks import indices, positive, positive_integer, same_count, solver_seed
@@ -37,6 +37,8 @@ Array = NDArray[Any]
 _MULTIPLES = 2.0 ** np.arange(-2, 3)
 # Fits that are only compared stop at this multiple of `tol`.
 _COARSER = 10.0
+# Known labels to which the logistic loss costs little, however few numbers X holds.
+_FEW_LABELS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +59,7 @@ class _Setting:
     rank: int
     penalty: float
     max_iter: int
+    loss: str | Loss
 
 
 @dataclass(eq=False, repr=False)
@@ -96,26 +99,29 @@ class _CrossValidated(LowRankEstimator):
         check_is_fitted(self)
         ax = plt.gca() if ax is None else ax
         table = self.cv_results_
-        lines = np.column_stack([table["param_rank"], table["param_max_iter"]])
-        for rank, max_iter in np.unique(lines, axis=0):
-            chosen = (lines == (rank, max_iter)).all(axis=1)
+        logistic = table["param_loss"] == "logistic"
+        lines = np.column_stack([table["param_rank"], table["param_max_iter"], logistic])
+        for rank, max_iter, other in np.unique(lines, axis=0):
+            chosen = (lines == (rank, max_iter, other)).all(axis=1)
             error = table["std_test_score"][chosen] / np.sqrt(self.n_splits_)
             place = table["param_penalty"][chosen], table["mean_test_score"][chosen]
-            label = f"rank {rank}, at most {max_iter} iterations"
+            label = f"rank {rank}, at most {max_iter} iterations" + ", logistic loss" * other
             ax.errorbar(*place, error, marker="o", label=label)
         ax.plot(self.penalty_, self.best_score_, "*", color="black", markersize=14, label="chosen")
         ax.set(xscale="log", xlabel="penalty", ylabel="mean score held out")
         ax.legend()
         return ax
 
-    def fit(self, X: Any, y: Any, mask: Any = None, missing: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, mask: Any = None, missing: Any = None, *, groups: Any = None
+    ) -> Self:
         """Choose the settings and fit them to all rows; arguments as without cross-validation.
 
-        As rows are held out, they have no weights.
+        As rows are held out, they have no weights. `groups`, one per row, are passed to `cv`.
         """
         targets, checked = self._targets(y, mask, missing), self._checked(X, reset=True)
         same_count(checked.shape[0], targets.n_rows, labels="y")
-        known = _with_classes(checked, y, targets)
+        known = _with_classes(checked, targets, *indexable(y, groups))
         settings = self._settings(known[0], targets.labels)
         parts = list(_parts(*known, self.cv))
         if not parts:
@@ -124,8 +130,9 @@ class _CrossValidated(LowRankEstimator):
         with progress_bar(len(parts) * len(settings), self.verbose, "fit") as bar:
             scores = [list(self._path_scores(part, settings, seed, bar)) for part in parts]
         self._keep_table(settings, np.array(scores).T)
-        options = self.options or AlternatingOptions()
-        self.best_estimator_ = self._estimator(settings[self.best_index_], options)
+        if self._may_be_logistic(known[0], targets.labels):
+            self._race(settings, parts, np.array(scores).T, seed)
+        self.best_estimator_ = self._estimator(settings[self.best_index_], self._solver_options())
         self.best_estimator_.fit(X, y, mask, missing)
         for name, value in vars(self.best_estimator_).items():
             if name.endswith("_"):
@@ -135,8 +142,8 @@ class _CrossValidated(LowRankEstimator):
     def _settings(self, X: Any, labels: Labels) -> list[_Setting]:
         """Return the path: ranks from the largest, penalties and iterations from the smallest."""
         most = min(X.shape[1], labels.shape[1])
-        lists = self.ranks, self.iterations, self.penalties
-        for name, given in zip(("ranks", "iterations", "penalties"), lists, strict=True):
+        for name in ("ranks", "iterations", "penalties"):
+            given = getattr(self, name)
             if given is not None and (isinstance(given, str) or not np.iterable(given)):
                 raise TypeError(f"`{name}` must be a list of numbers, got {given!r}.")
         ranks = [default_rank(X.shape[1], labels)] if self.ranks is None else self.ranks
@@ -144,19 +151,17 @@ class _CrossValidated(LowRankEstimator):
         numbers = [self.max_iter] if self.iterations is None else self.iterations
         counts = sorted({positive_integer(number, "iterations") for number in numbers})
         penalties, both = self.penalties, is_auto(self.unit_rows, "unit_rows")
-        self._usual_penalty: float | None = None
+        self._usual_penalty = np.nan
         self.unit_rows_ = not both and bool(self.unit_rows)
+        loss = "squared" if self.loss == "auto" else self.loss
         if penalties is None:
+            units = (False, True) if both else (self.unit_rows_,)
             self._usual_penalty, self.unit_rows_ = default_penalty(
-                lambda rows: X[rows],
-                labels,
-                self.loss,
-                intercept=bool(self.fit_intercept),
-                unit_rows=(False, True) if both else (self.unit_rows_,),
+                X.__getitem__, labels, loss, intercept=bool(self.fit_intercept), unit_rows=units
             )
             penalties = list(self._usual_penalty * _MULTIPLES)
         weights = sorted({positive(penalty, "penalties") for penalty in penalties})
-        path = [_Setting(*point) for point in product(columns, weights, counts)]
+        path = [_Setting(*point, loss) for point in product(columns, weights, counts)]
         if not path:
             raise ValueError("`penalties`, `ranks` and `iterations` must not be empty.")
         return sorted(path, key=lambda setting: (setting.penalty, -setting.rank))
@@ -186,7 +191,7 @@ class _CrossValidated(LowRankEstimator):
         self, part: _Part, setting: _Setting, before: LowRankEstimator | None, seed: Any
     ) -> LowRankEstimator:
         # The file of a checkpoint is that of the fit with the settings chosen.
-        options = replace(self.options or AlternatingOptions(), checkpoint=None)
+        options = replace(self._solver_options(), checkpoint=None)
         if before is not None and before.W_.any():
             start = before.W_[:, : setting.rank], before.H_[:, : setting.rank]
             options = replace(options, start=start, warm_start_rows=None)
@@ -200,16 +205,33 @@ class _CrossValidated(LowRankEstimator):
         """Return the user's metric, or the default one, on what was held out."""
         if self.scoring is None:
             return float(self._default_score(model, part))
-        scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
-        return float(scorer(model, part.X_held, part.y_held()))
+        return float(check_scoring(model, self.scoring)(model, part.X_held, part.y_held()))
+
+    def _may_be_logistic(self, X: Any, labels: Labels) -> bool:
+        """Whether the logistic loss is possible too, and costs about what the squared one does."""
+        free = self.penalties is None and isinstance(self.threshold, str | None)
+        free = free and self.loss == "auto" and self._solver_options().certify != "rank"
+        return free and labels.n_observed <= max(_FEW_LABELS, X.size)
+
+    def _race(self, settings: list[_Setting], parts: list[_Part], scores: Array, seed: Any) -> None:
+        """Add the logistic loss to the table if it is clearly better, ahead from part to part."""
+        setting, rival = settings[self.best_index_], scores[self.best_index_]
+        setting = replace(setting, penalty=self._usual_penalty, loss="logistic")
+        row: list[float] = []
+        for part in parts:
+            row.append(self._score(self._fit_part(part, setting, None, seed), part))
+            if not sum(row) > rival[: len(row)].sum():
+                return
+        if _clearly_better(np.array(row), rival):
+            settings.append(setting)
+            self._keep_table(settings, np.vstack([scores, row]))
 
     def _keep_table(self, settings: list[_Setting], scores: Array) -> None:
         self.n_splits_ = scores.shape[1]
         means = scores.mean(axis=1)
+        columns = {x: np.array([getattr(one, x) for one in settings]) for x in _Setting.__slots__}
         self.cv_results_ = {
-            "param_rank": np.array([setting.rank for setting in settings]),
-            "param_penalty": np.array([setting.penalty for setting in settings]),
-            "param_max_iter": np.array([setting.max_iter for setting in settings]),
+            **{f"param_{name}": column for name, column in columns.items()},
             **{f"split{j}_test_score": column for j, column in enumerate(scores.T)},
             "mean_test_score": means,
             "std_test_score": scores.std(axis=1),
@@ -231,17 +253,15 @@ class _CrossValidated(LowRankEstimator):
         if not usual.size or not np.isfinite(means[usual]).any():
             return best
         rival = int(usual[np.nanargmax(means[usual])])
-        difference = scores[best] - scores[rival]
-        one = difference.size == 1
-        error = 0.0 if one else difference.std(ddof=1) / np.sqrt(difference.size)
-        return best if difference.mean() > error else rival
+        return best if _clearly_better(scores[best], scores[rival]) else rival
 
     def _estimator(self, setting: _Setting, options: AlternatingOptions) -> Any:
         """Return the estimator of one setting; parameters of the same name are handed on."""
         model = self._single()
         shared = model.get_params().keys() & self.get_params(deep=False).keys()
         model.set_params(**{name: getattr(self, name) for name in shared})
-        model.set_params(**asdict(setting), options=options, verbose=False)
+        chosen = {x: getattr(setting, x) for x in _Setting.__slots__ if x in shared or x != "loss"}
+        model.set_params(**chosen, options=options, verbose=False)
         return model.set_params(unit_rows=self.unit_rows_) if "unit_rows" in shared else model
 
 
@@ -251,7 +271,7 @@ class _CrossValidatedClassifier(_CrossValidated):
 
     _: KW_ONLY
     unit_rows: bool | str = "auto"
-    loss: str | Loss = "squared"
+    loss: str | Loss = "auto"
     threshold: float | str | None = None
 
 
@@ -277,12 +297,16 @@ class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):  # type: igno
     cv : int, EntrySplit, splitter of rows, iterable of (train, test), or None
         Number of parts, dealt out by a fixed seed (None: 5), or how to hold out.
     scoring : callable, str or None
-        score(estimator, X, y), such as a `MultiLabelScorer`, or a name of scikit-learn's; larger is
-        better. By default top-1 accuracy over held-out labels (precision of the best label), which
-        is accuracy for a vector of classes and for a single label.
+        score(estimator, X, y), such as a `MultiLabelScorer`, or a name of scikit-learn's, none of
+        which takes missing labels, NaN in y; larger is better. By default top-1 accuracy over
+        held-out labels (precision of the best one), accuracy for classes and for a single label.
     unit_rows : bool or "auto"
         As for `LEMLClassifier`; "auto" decides where `penalties` are not given.
-    loss, threshold, fit_intercept, max_iter, tol, certify, options, random_state, verbose
+    loss : str or Loss
+        "auto" is "squared" or, if better by more than one standard error, "logistic". That is tried
+        at the penalty that follows the data, unless `penalties`, a number as `threshold` or
+        certify="rank" are given or the known labels are more than 2^18 and the numbers in X.
+    threshold, fit_intercept, max_iter, tol, certify, options, random_state, verbose
         As for `LEMLClassifier`.
 
     Attributes
@@ -310,9 +334,7 @@ class LEMLClassifierCV(_CrossValidatedClassifier, LEMLClassifier):  # type: igno
     _single, _targets = LEMLClassifier, staticmethod(class_targets)
 
     def _default_score(self, model: LowRankEstimator, part: _Part) -> float:
-        Y, mask = part.held.complete, None
-        if part.held.entries is not None:
-            Y, mask = part.held.known_matrices()
+        Y, mask = (part.held.complete, None) if part.held.is_full else part.held.known_matrices()
         found = evaluate_scores(Y, model._block_scores(part.X_held), ks=(1,), mask=mask)
         return found.top_k[1] if part.held.shape[1] > 1 else 1 - found.hamming
 
@@ -353,21 +375,28 @@ class LEMLRegressorCV(_CrossValidated, LEMLRegressor):  # type: ignore[misc]
         values, mask = (held.complete, None) if held.is_full else held.known_matrices()
         for start, stop in row_blocks(scores.shape):
             errors = dense(values[start:stop]) - scores.block(start, stop)
-            if mask is not None:
-                errors = errors[dense(mask[start:stop])]
+            errors = errors if mask is None else errors[dense(mask[start:stop])]
             total += float(np.square(errors).sum())
         return -total / held.n_observed
 
 
-def _with_classes(X: Any, y: Any, targets: Targets) -> tuple[Any, Any, Targets]:
+def _clearly_better(scores: Array, rivals: Array) -> bool:
+    """Whether scores are better by more than one standard error of the difference."""
+    difference = scores - rivals
+    error = difference.std(ddof=min(1, difference.size - 1)) / np.sqrt(difference.size)
+    return bool(difference.mean() > error)
+
+
+def _with_classes(X: Any, targets: Targets, y: Any, groups: Any) -> tuple[Any, Targets, Any, Any]:
     """Return data without the rows of a vector of classes that have none."""
     if targets.rows is None:
-        return X, y, targets
+        return X, targets, y, groups
     kept = replace(targets, rows=None, n_rows=targets.rows.size)
-    return X[targets.rows], _safe_indexing(y, targets.rows), kept
+    groups = None if groups is None else _safe_indexing(groups, targets.rows)
+    return X[targets.rows], kept, _safe_indexing(y, targets.rows), groups
 
 
-def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
+def _parts(X: Any, targets: Targets, y: Any, groups: Any, cv: Any) -> Iterator[_Part]:
     """Yield what to fit and what to hold out: entries if some are missing, otherwise rows."""
     cv = 5 if cv is None else cv
     counted = isinstance(cv, int | np.integer)
@@ -378,7 +407,7 @@ def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
         n = X.shape[0]
         raise ValueError(f"`cv` must be from 2 to the number of rows, n_samples={n}, got {cv}.")
     rows = KFold(cv, shuffle=True, random_state=0) if counted else check_cv(cv)
-    for split in rows.split(X, y):
+    for split in rows.split(X, y, groups):
         kept, held = (_row_numbers(part, X.shape[0]) for part in split)
         fitted = replace(targets, labels=targets.labels.take(kept), n_rows=kept.size)
         y_held = partial(_safe_indexing, y, held)

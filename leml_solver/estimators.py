@@ -138,7 +138,7 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
 
     def _fit_kernel(self, X: Any, targets: Targets, **arguments: Any) -> None:
         """Fit functions of the kernel with the training rows, of which those with labels count."""
-        given = isinstance(self.kernel, str)
+        given = isinstance(self.kernel, str) and one_of(self.kernel, "kernel", ("precomputed",))
         used = slice(None) if targets.rows is None else targets.rows
         points = (X.toarray() if sparse.issparse(X) else X)[:, used][used] if given else X[used]
         chosen = self._chosen(
@@ -367,8 +367,8 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
     Notes
     -----
     With a whole number for `cv`, scikit-learn looks at y and refuses NaN in an array of numbers
-    before this class sees it: pass a masked array whose missing entries are masked,
-    ``Y.astype(object)``, or ``cv=KFold(5)``. To hold out entries instead of rows, see
+    before this class sees it: pass ``Y.astype(object)``, a masked array with numbers other than NaN
+    under the mask, or ``cv=KFold(5)``. To hold out entries instead of rows, see
     `EntrySplit.stacked`.
 
     Examples
@@ -446,10 +446,11 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
         given = (self.kernel, self.class_weight, self.propensities)
         whole = self.unit_rows is True or self.warm_start or isinstance(self.threshold, str)
+        whole = whole or self.loss == "auto"
         if whole or any(value is not None for value in given):
             raise ValueError(
-                "blocks must go with kernel, class_weight and propensities None, unit_rows 'auto' "
-                "or False, warm_start False, and a threshold that is a number or None."
+                "blocks must go with a loss other than 'auto', no warm_start, kernel, class_weight "
+                "or propensities, unit_rows 'auto' or False, and no word as threshold."
             )
         if isinstance(blocks, str | os.PathLike):
             blocks = BlockFolder.open(blocks)
@@ -473,8 +474,7 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
             made = fit_on(client, rows, **chosen, **arguments)
         self.n_features_in_ = some.X.shape[1]
         self.unobserved_labels_ = np.flatnonzero(known_counts(blocks) == 0)
-        values = np.array([0, 1], dtype=np.int32)
-        self._keep(made, replace(targets, known_values=values, sparse=True))
+        self._keep(made, replace(targets, known_values=np.array([0, 1], np.int32), sparse=True))
         self.threshold_ = self._chosen_threshold(None, targets)
         return self
 

@@ -167,8 +167,7 @@ class MultiLabelScorer:
         at_k = self.metric in _AT_K
         metrics = evaluate_estimator(estimator, X, Y, ks=(self.k,) if at_k else ())
         value = getattr(metrics, self.metric)
-        if at_k:
-            return float(value[self.k])
+        value = value[self.k] if at_k else value
         return -float(value) if self.metric == "hamming" else float(value)
 
 
@@ -195,7 +194,13 @@ def estimator_scores(estimator: Any, X: Any) -> BlockScores:
     def block(start: int, stop: int) -> Any:
         return np.asarray(estimator.decision_function(_safe_indexing(rows, slice(start, stop))))
 
-    return BlockScores(block, (_num_samples(X), block(0, 1).shape[1]))
+    if not hasattr(estimator, "decision_function"):
+        raise TypeError(
+            f"`estimator` must have a decision_function, got {type(estimator).__name__}."
+        )
+    if (first := block(0, 1)).ndim != 2:
+        raise ValueError("`estimator` must give a score for each label, got one of two classes.")
+    return BlockScores(block, (_num_samples(X), first.shape[1]))
 
 
 def evaluate_estimator(

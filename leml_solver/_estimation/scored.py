@@ -122,7 +122,7 @@ class ScoredEstimator(BaseEstimator):  # type: ignore[misc]
 
 def _has_probabilities(estimator: Any) -> bool:
     """Whether the loss gives probabilities; if not, the error names the one that does."""
-    loss = getattr(estimator, "loss", None)
+    loss = getattr(getattr(estimator, "best_estimator_", estimator), "loss", None)
     if getattr(loss, "name", loss) != "logistic":
         raise AttributeError(
             f"predict_proba needs loss='logistic', got {loss!r}: other losses do not estimate "

@@ -132,6 +132,8 @@ def _class_vector(values: Array) -> Targets:
     missing = _missing(values)
     rows = np.flatnonzero(~missing) if missing.any() else None
     known = values if rows is None else values[rows]
+    if rows is not None and all(isinstance(one, int | np.integer | np.bool_) for one in known):
+        known = np.array(known.tolist())  # objects, because None or NA stood beside them
     if known.size == 0:
         raise ValueError("`y` must have an observed entry, got none: every class is missing.")
     from sklearn.utils.multiclass import check_classification_targets

@@ -244,6 +244,11 @@ def test_settings_follow_the_data_or_cross_validation(files, tmp_path, capsys):
         assert printed == pytest.approx(load_model(where).penalty_, rel=1e-3)  # four digits
     assert run("train", files / "data.npz", "--model", tmp_path / "x", "--cv", "--penalty", 1) == 2
     assert "leave out --penalty" in capsys.readouterr().err
+    between = tmp_path / "between.svm"  # class 1 lies between the others
+    between.write_text("".join(f"{i % 3} 1:{i % 3 + i % 7 / 20}\n" for i in range(300)))
+    for loss, more in (("squared", []), ("logistic", ["--cv"])):
+        assert run("train", between, "--model", tmp_path / loss, "--quiet", *more) == 0
+        assert load_model(tmp_path / loss).loss == loss
 
 
 def test_notes_and_status_speak_of_the_command(files, tmp_path, capsys):

@@ -4,10 +4,18 @@ import numba
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics import f1_score
 from sklearn.metrics.pairwise import linear_kernel
-from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks import defaults as benchmark
@@ -214,10 +222,36 @@ def test_the_penalty_that_follows_the_data_stays_unless_another_is_clearly_bette
         shift = next(shifts)
         return shift if model.penalty < 0.3 * usual else 0.0
 
-    search = LEMLClassifierCV(scoring=metric, random_state=0).fit(X, Y)
+    search = LEMLClassifierCV(scoring=metric, loss="squared", random_state=0).fit(X, Y)
     # the mean difference is 1; its standard error is 0, or 5 sqrt(1 / 5)
     assert search.penalty_ == pytest.approx(usual * (0.25 if moved else 1.0))
     assert search.best_score_ == (1.0 if moved else 0.0)
+
+
+def test_the_logistic_loss_is_taken_where_it_is_clearly_better():
+    """A class between two others never has the largest score of a linear regression."""
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=300)
+    X = np.column_stack([y + 0.2 * rng.normal(size=300), rng.normal(size=300)])
+    search = LEMLClassifierCV(random_state=0).fit(X, np.eye(3)[y])
+    table, squared = search.cv_results_, LEMLClassifierCV(loss="squared", random_state=0)
+    assert table["param_loss"].tolist() == ["squared"] * 5 + ["logistic"]
+    assert (search.best_index_, search.best_estimator_.loss) == (5, "logistic")
+    old = squared.fit(X, np.eye(3)[y]).cv_results_
+    assert all(np.array_equal(old[name], column[:5]) for name, column in table.items())
+    assert search.best_score_ > squared.best_score_ + 0.1
+    assert np.allclose(search.predict_proba(X[:2]), expit(search.decision_function(X[:2])))
+    drawn = search.plot_path(ax=Figure().add_subplot()).get_legend().get_texts()
+    assert any("logistic" in text.get_text() for text in drawn)
+    for open_no_more in ({"penalties": [1.0]}, {"threshold": 0.5}, {"certify": "rank"}):
+        search = LEMLClassifierCV(random_state=0, **open_no_more).fit(X, np.eye(3)[y])
+        assert set(search.cv_results_["param_loss"]) == {"squared"}
+        assert not hasattr(search, "predict_proba")
+    Y = X @ rng.normal(size=(2, 3)) > 0.5  # where the squared loss is as good it stays
+    kept = LEMLClassifierCV(random_state=0, scoring=lambda model, *_: -model.penalty_).fit(X, Y)
+    assert kept.best_estimator_.loss == "squared"
 
 
 def test_early_stopping_is_a_setting():
@@ -347,6 +381,7 @@ def test_the_path_is_drawn():
         ({"cv": [([0, 1, 2], [10**6])]}, r"`cv` must lie in \[0, "),
         ({"cv": [([0, 1, 2], [-1])]}, r"`cv` must lie in \[0, "),
         ({"scoring": lambda *_: np.nan}, "`scoring` must give a number"),
+        ({"scoring": f1_score}, "looks like it is a metric function rather than a scorer"),
     ],
 )
 def test_bad_searches(parameters, message):
@@ -385,6 +420,18 @@ def test_rows_are_held_out_as_scikit_learn_would(make):
     expected = LEMLClassifierCV(cv=KFold(3), **settings).fit(X, Y)
     assert search.n_splits_ == 3
     assert search.best_score_ == expected.best_score_
+
+
+def test_groups_are_passed_to_the_splitter_and_any_sparse_labels_to_the_metric():
+    X, Y = toy()
+    groups, settings = np.arange(60) % 4, {"penalties": (1.0,), "random_state": 0}
+    splits = list(GroupKFold(4).split(X, Y, groups))
+    expected = LEMLClassifierCV(cv=splits, scoring="f1_micro", **settings).fit(X, Y)
+    search = LEMLClassifierCV(cv=GroupKFold(4), scoring="f1_micro", **settings)
+    search.fit(X, sparse.coo_matrix(Y), groups=groups.tolist())
+    assert search.best_score_ == expected.best_score_
+    y = np.where(np.arange(60) % 9 == 0, np.nan, X[:, 0] > 0)  # rows without a class are left out
+    assert LEMLClassifierCV(cv=GroupKFold(4), **settings).fit(X, y, groups=groups).n_splits_ == 4
 
 
 def test_splitters_see_the_classes_and_none_means_five_parts():
@@ -437,10 +484,14 @@ def test_lists_that_are_none_and_parts_that_are_not_there():
     for name, value in (("penalties", "auto"), ("penalties", 1.0), ("ranks", 3), ("iterations", 5)):
         with pytest.raises(TypeError, match=f"`{name}` must be a list of numbers, got"):
             LEMLClassifierCV(**{name: value}).fit(X, Y)
+    with pytest.raises(TypeError, match="`options` must be None or AlternatingOptions"):
+        LEMLClassifierCV(options={}).fit(X, Y)
     with pytest.raises(ValueError, match="to the number of rows, n_samples=3, got 5"):
         LEMLClassifierCV().fit(X[:3], Y[:3])
     with pytest.raises(NotFittedError):
         LEMLClassifierCV().plot_path()
+    with pytest.raises(ValueError, match="blocks must go with a loss other than 'auto'"):
+        LEMLClassifierCV().fit_blocks([])
 
 
 def test_one_part_held_out_has_no_standard_error():

@@ -188,6 +188,10 @@ def test_a_vector_of_classes(loss):
     some = classifier(loss=loss).fit(X, unlabelled)
     same = classifier(loss=loss).fit(X[1::2], y[1::2])
     assert np.array_equal(some.decision_function(X), same.decision_function(X))
+    for numbers, kind in ((codes, "i"), (codes == 1, "b")):  # None makes objects of them
+        partly = classifier(loss=loss).fit(X, np.where(np.arange(90) % 2, numbers, None))
+        assert partly.classes_.dtype.kind == kind
+        assert np.array_equal(partly.classes_, np.unique(numbers))
     two = classifier(loss=loss).fit(X, codes == 1)
     assert two.decision_function(X).shape == (90,)
     assert np.array_equal(two.predict(X), two.decision_function(X) > 0)
@@ -399,6 +403,8 @@ def test_messages_name_what_is_wrong():
         classifier(options={"method": "plain"}).fit(X, Y)
     with pytest.raises(ValueError, match="one of 'squared', 'logistic', 'squared_hinge', got"):
         classifier(loss="huge").fit(X, Y)
+    with pytest.raises(ValueError, match="`kernel` must be one of 'precomputed', got 'rbf'"):
+        classifier(kernel="rbf", penalty="auto").fit(X, Y)
 
 
 def test_scorers_are_the_metrics():
@@ -416,6 +422,10 @@ def test_scorers_are_the_metrics():
         MultiLabelScorer("f1")
     with pytest.raises(ValueError, match="label matrix"):
         MultiLabelScorer()(model, X, Y[:, 0])
+    with pytest.raises(TypeError, match="`estimator` must have a decision_function, got LEMLReg"):
+        MultiLabelScorer()(LEMLRegressor().fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="`estimator` must give a score for each label"):
+        MultiLabelScorer()(classifier().fit(X, X[:, 0] > 0), X, Y)
 
 
 def test_entries_are_dealt_once():
