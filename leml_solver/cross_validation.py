@@ -201,7 +201,12 @@ class _CrossValidated(LowRankEstimator):
         if self.scoring is None:
             return float(self._default_score(model, part))
         scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
-        return float(scorer(model, part.X_held, part.y_held()))
+        try:
+            return float(scorer(model, part.X_held, part.y_held()))
+        except TypeError as error:
+            raise TypeError(
+                f"`scoring` must be a function of (estimator, X, y) that gives a number ({error})."
+            ) from error
 
     def _keep_table(self, settings: list[_Setting], scores: Array) -> None:
         self.n_splits_ = scores.shape[1]
@@ -378,7 +383,11 @@ def _parts(X: Any, y: Any, targets: Targets, cv: Any) -> Iterator[_Part]:
         n = X.shape[0]
         raise ValueError(f"`cv` must be from 2 to the number of rows, n_samples={n}, got {cv}.")
     rows = KFold(cv, shuffle=True, random_state=0) if counted else check_cv(cv)
-    for split in rows.split(X, y):
+    try:
+        pairs = [(train, test) for train, test in rows.split(X, y)]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`cv` must give pairs (train, test) of rows: {error}") from error
+    for split in pairs:
         kept, held = (_row_numbers(part, X.shape[0]) for part in split)
         fitted = replace(targets, labels=targets.labels.take(kept), n_rows=kept.size)
         y_held = partial(_safe_indexing, y, held)

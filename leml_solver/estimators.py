@@ -446,10 +446,11 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
         given = (self.kernel, self.class_weight, self.propensities)
         whole = self.unit_rows is True or self.warm_start or isinstance(self.threshold, str)
+        whole |= hasattr(self, "cv")
         if whole or any(value is not None for value in given):
             raise ValueError(
                 "blocks must go with kernel, class_weight and propensities None, unit_rows 'auto' "
-                "or False, warm_start False, and a threshold that is a number or None."
+                "or False, warm_start False, a threshold that is a number or None, and without CV."
             )
         if isinstance(blocks, str | os.PathLike):
             blocks = BlockFolder.open(blocks)
