@@ -205,7 +205,7 @@ class _CrossValidated(LowRankEstimator):
             return float(scorer(model, part.X_held, part.y_held()))
         except TypeError as error:
             raise TypeError(
-                f"`scoring` must be a function of (estimator, X, y) that gives a number ({error})."
+                f"`scoring` must be a function that gives a number ({error})."
             ) from error
 
     def _keep_table(self, settings: list[_Setting], scores: Array) -> None:

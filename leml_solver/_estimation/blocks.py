@@ -61,12 +61,9 @@ def as_scores(scores: Any) -> Scores:
 def checked_block(scores: Scores, start: int, stop: int) -> Array:
     """Return the scores of some rows, which must be numbers in the shape that was promised."""
     found = np.asarray(scores.block(start, stop))
-    expected = (stop - start, scores.shape[1])
-    if found.shape != expected or found.dtype.kind not in "biuf":
-        raise ValueError(
-            f"`scores` must be numbers of shape {expected} for rows {start} to {stop - 1}, got "
-            f"{found.dtype} of shape {found.shape}."
-        )
+    shape = (stop - start, scores.shape[1])
+    if found.shape != shape or found.dtype.kind not in "biuf":
+        raise ValueError(f"`scores` must be numbers, {shape}, got {found.dtype}, {found.shape}.")
     if np.isnan(found.min(initial=0)):
         raise ValueError("`scores` must not contain NaN: such labels cannot be ranked.")
     return np.ascontiguousarray(found, dtype=np.float64)

@@ -16,13 +16,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from argument_checks import (
-    moderate_array,
-    not_huge,
-    one_weight_each,
-    real_input,
-    same_count,
-)
+from argument_checks import moderate_array, not_huge, one_weight_each, real_input, same_count
 from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
 from leml_solver._estimation.targets import Targets, known_classes
 

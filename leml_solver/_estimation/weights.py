@@ -82,9 +82,7 @@ def _class_weights(given: Any) -> Any:
     if isinstance(given, str):
         return one_of(given, "class_weight", ("balanced",))
     if not isinstance(given, dict):
-        raise TypeError(
-            f"`class_weight` must be None, 'balanced' or a dict of weights, got {given!r}."
-        )
+        raise TypeError(f"`class_weight` must be None, 'balanced' or a dict, got {given!r}.")
     return {name: nonnegative(weight, "class_weight") for name, weight in given.items()}
 
 
