@@ -24,7 +24,6 @@ _END_BYTES = 22
 _HEADER_BYTES = 10_000  # longest text of an array's shape and type that is looked at
 _STORED, _DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 # What zipfile, zlib and numpy raise on damaged bytes; OSError for a position before the start.
-# TokenError from a type that it reads as Python's text.
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, tokenize.TokenError, ArithmeticError, EOFError, LookupError,
     OSError, RuntimeError, SyntaxError, TypeError, ValueError,
