@@ -1,6 +1,5 @@
 """Checks of arguments that all packages share: each returns the value or says what to do."""
 
-import contextlib
 import math
 import numbers
 from collections.abc import Collection
@@ -18,6 +17,8 @@ def real(value: Any, name: str) -> float:
     plain = type(value) is float  # the rest takes a microsecond, of 300 for a small problem
     if not plain and (isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real)):
         raise TypeError(f"`{name}` must be a real number, got {value!r} ({type(value).__name__}).")
+    if isinstance(value, int) and abs(value) >> 1023:  # no float is as large
+        value = math.inf
     if not math.isfinite(value):
         raise ValueError(f"`{name}` must be finite, got {value!r}.")
     return float(value)
@@ -80,7 +81,7 @@ def real_input(value: Any, name: str, refused: str = "cmMV") -> Any:
     """
     if type(value) is np.ndarray and value.dtype.kind in "fiub":
         return value  # nothing to lose
-    seen = value if hasattr(value, "dtype") or hasattr(value, "dtypes") else _array_of(value)
+    seen = _array_of(value, name)
     rows = value if isinstance(value, list | tuple) else (seen,)
     if any(np.ma.is_masked(row) for row in rows):
         raise ValueError(f"`{name}` must not have masked entries; fill them in, or leave them out.")
@@ -91,11 +92,16 @@ def real_input(value: Any, name: str, refused: str = "cmMV") -> Any:
     return _sound_csr(value, name) if sparse.issparse(value) else value
 
 
-def _array_of(value: Any) -> Any:
-    """Return what numpy makes of a list or of an object of another package, masked if it is."""
-    with contextlib.suppress(TypeError, ValueError):  # whoever reads them says what is wrong
-        return np.asanyarray(value)
-    return None
+def _array_of(value: Any, name: str) -> Any:
+    """Return an array or a table, and what numpy makes of others, masked if they are."""
+    try:
+        arrays = hasattr(value, "dtype") or hasattr(value, "dtypes")
+        return value if arrays else np.asanyarray(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`{name}` must be an array, or a list of rows of one length ({error}); lists of "
+            "labels become a matrix by sklearn.preprocessing.MultiLabelBinarizer."
+        ) from error
 
 
 def _types_within(value: Any) -> list[Any]:

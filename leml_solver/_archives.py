@@ -3,6 +3,7 @@
 import io
 import math
 import os
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -24,17 +25,9 @@ _HEADER_BYTES = 10_000  # longest text of an array's shape and type that is look
 _STORED, _DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 # What zipfile, zlib and numpy raise on damaged bytes; OSError for a position before the start.
 _DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    ArithmeticError,
-    EOFError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
+    zipfile.BadZipFile, zlib.error, tokenize.TokenError, ArithmeticError, EOFError, LookupError,
+    OSError, RuntimeError, SyntaxError, TypeError, ValueError,
+)  # fmt: skip
 
 
 class ArchiveError(ValueError):

@@ -149,6 +149,7 @@ def _width_before(step: str, transformer: Any, width: int) -> int:
     before = width if components is None else components.shape[-1]
     if getattr(transformer, "n_features_in_", before) != before:
         raise ValueError(f"step {step!r} must take {before} columns")
+    transformer.n_features_in_ = int(before)  # a file need not say it
     for name, array in vars(transformer).items():
         if isinstance(array, np.ndarray):
             check_floats(array, name, (width, before) if name == "components_" else (before,))

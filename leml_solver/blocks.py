@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import tempfile
+import tokenize
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -179,7 +180,7 @@ class BlockFolder:
             try:
                 open_regular(file).close()  # a pipe would block
                 found[name] = np.load(file, mmap_mode="r", allow_pickle=False)
-            except (OSError, ValueError, EOFError) as error:
+            except (OSError, ValueError, EOFError, tokenize.TokenError) as error:
                 raise ReadError(
                     f"{file}: block {number} is missing or damaged ({error}); convert the data "
                     "again."

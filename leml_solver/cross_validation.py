@@ -205,7 +205,13 @@ class _CrossValidated(LowRankEstimator):
         """Return the user's metric, or the default one, on what was held out."""
         if self.scoring is None:
             return float(self._default_score(model, part))
-        return float(check_scoring(model, self.scoring)(model, part.X_held, part.y_held()))
+        scorer = check_scoring(model, self.scoring)
+        try:
+            return float(scorer(model, part.X_held, part.y_held()))
+        except TypeError as error:
+            raise TypeError(
+                f"`scoring` must be a function that gives a number ({error})."
+            ) from error
 
     def _may_be_logistic(self, X: Any, labels: Labels) -> bool:
         """Whether the logistic loss is possible too, and costs about what the squared one does."""
@@ -407,7 +413,11 @@ def _parts(X: Any, targets: Targets, y: Any, groups: Any, cv: Any) -> Iterator[_
         n = X.shape[0]
         raise ValueError(f"`cv` must be from 2 to the number of rows, n_samples={n}, got {cv}.")
     rows = KFold(cv, shuffle=True, random_state=0) if counted else check_cv(cv)
-    for split in rows.split(X, y, groups):
+    try:
+        pairs = [(train, test) for train, test in rows.split(X, y, groups)]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`cv` must give pairs (train, test) of rows: {error}") from error
+    for split in pairs:
         kept, held = (_row_numbers(part, X.shape[0]) for part in split)
         fitted = replace(targets, labels=targets.labels.take(kept), n_rows=kept.size)
         y_held = partial(_safe_indexing, y, held)

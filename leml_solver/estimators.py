@@ -446,11 +446,11 @@ class LEMLClassifier(LabelClassifier, LowRankEstimator):
 
         given = (self.kernel, self.class_weight, self.propensities)
         whole = self.unit_rows is True or self.warm_start or isinstance(self.threshold, str)
-        whole = whole or self.loss == "auto"
+        whole |= hasattr(self, "cv")
         if whole or any(value is not None for value in given):
             raise ValueError(
-                "blocks must go with a loss other than 'auto', no warm_start, kernel, class_weight "
-                "or propensities, unit_rows 'auto' or False, and no word as threshold."
+                "blocks must go with kernel, class_weight and propensities None, unit_rows 'auto' "
+                "or False, warm_start False, no word as threshold, and no cv."
             )
         if isinstance(blocks, str | os.PathLike):
             blocks = BlockFolder.open(blocks)

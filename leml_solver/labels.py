@@ -345,12 +345,12 @@ def _listed_shape(shape: Any) -> tuple[int, int]:
     """Return (n, L), of which rows and columns of entries are listed in 32 bits."""
     if len(shape) != 2 or not all(isinstance(side, int | np.integer) for side in shape):
         raise TypeError(f"`shape` must be two whole numbers, (n, L), got {shape!r}.")
-    _check_size(shape)
-    if max(shape) > np.iinfo(np.int32).max:
-        raise ValueError(f"`shape` must be below 2^31 rows and columns, got {shape!r}.")
+    _check_size(shape, "shape")
     return int(shape[0]), int(shape[1])
 
 
-def _check_size(shape: tuple[int, int]) -> None:
+def _check_size(shape: tuple[int, int], name: str = "Y") -> None:
     if min(shape) < 1:
         raise ValueError(f"`Y` must have rows and columns, got shape {shape}.")
+    if max(shape) > np.iinfo(np.int32).max:
+        raise ValueError(f"`{name}` must be below 2^31 rows and columns, got shape {shape}.")

@@ -20,6 +20,7 @@ from leml_solver._estimation.blocks import (
     Scores,
     TrueLabels,
     as_scores,
+    checked_block,
     insert,
     row_blocks,
     threaded,
@@ -354,10 +355,7 @@ class _Blocks:
     def pairs(self) -> Iterator[tuple[Array, NDArray[np.int8]]]:
         """Yield the scores and the labels (-1 for missing) of a block of rows."""
         for ends in row_blocks(self.scores.shape):
-            scores = np.ascontiguousarray(self.scores.block(*ends), dtype=np.float64)
-            if np.isnan(scores).any():
-                raise ValueError("`scores` must not contain NaN: such labels cannot be ranked.")
-            yield scores, self.labels.block(*ends)
+            yield checked_block(self.scores, *ends), self.labels.block(*ends)
 
     def positives(self) -> Iterator[tuple[Array, Array]]:
         """Yield the labels and the scores of the positives of a block of rows."""

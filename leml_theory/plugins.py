@@ -69,7 +69,7 @@ def _execute(content: bytes, path: str) -> None:
     sys.modules[module.__name__] = module
     try:
         exec(compile(content, path, "exec", dont_inherit=True), module.__dict__)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
         place = f" in line {lines[-1]}" if lines else ""
         raise ValueError(

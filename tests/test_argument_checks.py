@@ -216,3 +216,11 @@ def test_an_array_in_place_of_a_name_is_named():
         AlternatingOptions(order=np.array(["HW", "WH"]))
     with pytest.raises(ValueError, match=r"`order` must be one of"):
         AlternatingOptions(order="HH")
+
+
+def test_numbers_beyond_all_floats_are_not_finite():
+    """Python's own words were 'int too large to convert to float', without a name."""
+    for check in (checks.real, checks.positive, checks.probability):
+        with pytest.raises(ValueError, match="`x` must be finite, got inf"):
+            check(10**400, "x")
+    assert checks.real(2**1022, "x") == 2.0**1022

@@ -58,6 +58,17 @@ def as_scores(scores: Any) -> Scores:
     return BlockScores(lambda start, stop: values[start:stop], values.shape)
 
 
+def checked_block(scores: Scores, start: int, stop: int) -> Array:
+    """Return the scores of some rows, which must be numbers in the shape that was promised."""
+    found = np.asarray(scores.block(start, stop))
+    shape = (stop - start, scores.shape[1])
+    if found.shape != shape or found.dtype.kind not in "biuf":
+        raise ValueError(f"`scores` must be numbers, {shape}, got {found.dtype}, {found.shape}.")
+    if np.isnan(found.min(initial=0)):
+        raise ValueError("`scores` must not contain NaN: such labels cannot be ranked.")
+    return np.ascontiguousarray(found, dtype=np.float64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TrueLabels:
     """Labels 0/1 or -1/+1 that scores are compared with; some may be missing.
@@ -165,8 +176,7 @@ def top_k(scores: Array | Scores, k: int) -> tuple[NDArray[np.int64], Array]:
     labels = np.empty((n_rows, k), dtype=np.int64)
     values = np.empty((n_rows, k))
     for start, stop in row_blocks(made.shape):
-        block = np.ascontiguousarray(made.block(start, stop), dtype=np.float64)
-        _select_rows(block, labels[start:stop], values[start:stop])
+        _select_rows(checked_block(made, start, stop), labels[start:stop], values[start:stop])
     return labels, values
 
 

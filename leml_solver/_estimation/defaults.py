@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
+from argument_checks import finite_array
 from leml_solver._estimation.blocks import dense
 from leml_solver._linalg.factors import eigenvectors
 from leml_solver._linalg.threads import one_blas_thread
@@ -145,7 +146,7 @@ def _spectrum(X: Any, roots: Array, centre: bool, kernel: bool) -> tuple[Array, 
     """
     n, d = X.shape
     if kernel or d >= n:
-        K = np.asarray(X, dtype=np.float64) if kernel else _gram(X)
+        K = finite_array(X, "kernel(A, B)", 2) if kernel else _gram(X)
         K = _scaled(_scaled(K, roots).T, roots)
         values, vectors = eigenvectors(_centred(_centred(K, roots).T, roots) if centre else K)
         kept = values > n * _EPS * values[-1]

@@ -12,18 +12,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from argument_checks import (
-    moderate_array,
-    not_huge,
-    one_weight_each,
-    real_input,
-    same_count,
-)
+from argument_checks import moderate_array, not_huge, one_weight_each, real_input, same_count
 from leml_solver._estimation.blocks import BlockScores, TrueLabels, row_blocks, top_k
-from leml_solver._estimation.targets import Targets
+from leml_solver._estimation.targets import Targets, known_classes
 
 Array = NDArray[Any]
 
@@ -207,7 +202,12 @@ class LabelClassifier(ClassifierMixin):  # type: ignore[misc]
         if sample_weight is not None:
             counts = one_weight_each(sample_weight, "sample_weight", n_rows)
         if self.target_kind_ != "multilabel":
-            return float(super().score(X, real_input(y, "y", refused="cV"), sample_weight))
+            classes, rows = known_classes(y)
+            same_count(n_rows, len(classes), labels="y")
+            if not rows.any():
+                return float("nan")
+            found = self.predict(X)[rows]
+            return float(accuracy_score(classes[rows], found, sample_weight=counts[rows]))
         scores = self._block_scores(self._checked(X))
         labels, right, counted = TrueLabels.of(y, shape=scores.shape), 0.0, 0.0
         for ends in row_blocks(scores.shape):

@@ -69,16 +69,16 @@ def _array(y: Any) -> Array:
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     y = real_input(unmasked(y), "y", refused="cV")
-    try:
-        values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
-    except ValueError:
-        raise ValueError(
-            "`y` must have one column per label, got rows of different lengths; turn lists of "
-            "labels into a matrix with sklearn.preprocessing.MultiLabelBinarizer."
-        ) from None
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if values.ndim not in (1, 2):
         raise ValueError(f"`y` must have one or two axes, got shape {values.shape}.")
     return values
+
+
+def known_classes(y: Any) -> tuple[Array, NDArray[np.bool_]]:
+    """Return a vector of classes, and which of its rows have one."""
+    values = _array(real_input(y, "y", refused="cV")).ravel()
+    return values, ~_missing(values)
 
 
 def dense_numbers(y: Any) -> Array:

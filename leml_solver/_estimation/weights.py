@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from argument_checks import one_of, one_weight_each
+from argument_checks import nonnegative, one_of, one_weight_each
 from leml_solver._estimation.targets import Targets
 from leml_solver._factored.fit import AlternatingOptions, FactorResult, fit_factors
 from leml_solver.labels import EntryList, Labels
@@ -71,9 +71,19 @@ def point_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ar
 
     rows = np.arange(targets.n_rows) if targets.rows is None else targets.rows
     of_class = np.ones(targets.n_rows)
-    made = compute_sample_weight(class_weight, targets.known_values[_codes(targets)])
+    given = _class_weights(class_weight)
+    made = compute_sample_weight(given, targets.known_values[_codes(targets)])
     of_class[rows] = one_weight_each(made, "class_weight", rows.size)
     return of_class if weights is None else weights * of_class
+
+
+def _class_weights(given: Any) -> Any:
+    """Return "balanced", or a dict of finite weights."""
+    if isinstance(given, str):
+        return one_of(given, "class_weight", ("balanced",))
+    if not isinstance(given, dict):
+        raise TypeError(f"`class_weight` must be None, 'balanced' or a dict, got {given!r}.")
+    return {name: nonnegative(weight, "class_weight") for name, weight in given.items()}
 
 
 def _codes(targets: Targets) -> Array:
@@ -129,28 +139,22 @@ class EntryWeights:
         return checked_propensities(self.propensities, labels.shape[1])
 
     def _of_class(self, listed: EntryList, names: Array, n_labels: int) -> Array:
-        positive = listed.values > 0
-        if not isinstance(self.class_weight, str):
-            if not isinstance(self.class_weight, dict):
-                raise TypeError(
-                    "`class_weight` must be None, 'balanced' or a dict of weights, got "
-                    f"{self.class_weight!r}."
-                )
-            if unknown := [name for name in self.class_weight if name not in names.tolist()]:
+        positive, given = listed.values > 0, _class_weights(self.class_weight)
+        if isinstance(given, dict):
+            if unknown := [name for name in given if name not in names.tolist()]:
                 raise ValueError(
                     "`class_weight` must have as keys the values of a label matrix, "
                     f"{names.tolist()}, which are the same for all labels, got {unknown}."
                 )
-            given = [self.class_weight.get(name, 1.0) for name in names.tolist()]
-            pair = one_weight_each(given, "class_weight", 2, "value")
+            both = [given.get(name, 1.0) for name in names.tolist()]
+            pair = one_weight_each(both, "class_weight", 2, "value")
             return pair[positive.astype(np.intp)]
-        one_of(self.class_weight, "class_weight", ("balanced",))
         each = 2 * listed.columns.astype(np.intp) + positive
         counts = np.bincount(each, minlength=2 * n_labels).reshape(-1, 2)
         halves = 0.5 * counts.sum(axis=1, keepdims=True)
         # A label with one class only has nothing to balance.
-        both = counts.min(axis=1, keepdims=True) > 0
-        factors = np.where(both, halves / np.maximum(counts, 1), 1.0)
+        mixed = counts.min(axis=1, keepdims=True) > 0
+        factors = np.where(mixed, halves / np.maximum(counts, 1), 1.0)
         return np.asarray(factors.ravel()[each])
 
 

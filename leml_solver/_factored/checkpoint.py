@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from leml_solver._archives import ArchiveError, read_arrays, write_arrays
+from leml_solver._archives import read_arrays, write_arrays
 from leml_solver.problem import Problem
 
 _FORMAT = "leml_solver checkpoint 2"
@@ -22,11 +22,13 @@ class Checkpoint:
     """The file of one fit, which need not exist yet.
 
     `identity` is everything on which the factors depend, as JSON values under names that users
-    know.
+    know; `sizes` are the numbers of features and labels.
     """
 
-    def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
-        self.path = Path(path)
+    def __init__(
+        self, path: str | os.PathLike[str], identity: Mapping[str, Any], sizes: tuple[int, int]
+    ) -> None:
+        self.path, self.sizes = Path(path), sizes
         self.identity = json.loads(json.dumps(identity))
         if not self.path.absolute().parent.is_dir() or self.path.is_dir():
             raise ValueError(f"`checkpoint` must be a file in a folder that exists, got {path}.")
@@ -48,26 +50,36 @@ class Checkpoint:
         try:
             arrays = read_arrays(self.path, compressed=False)
             header = json.loads(arrays.pop("header").tobytes())
-            if header.pop("format") != _FORMAT:
-                raise KeyError("format")
+            if header["format"] != _FORMAT:
+                raise ValueError(f"of format {header['format']!r}")
+            found, trace = header["identity"], header["trace"]
+            W, H, b = (arrays.get(name) for name in _ARRAYS)
+            names = sorted(self.identity.keys() | found.keys())
+            other = [name for name in names if self.identity.get(name) != found.get(name)]
+            if not (other or self._is_sound(W, H, b, np.array(trace))):
+                raise ValueError("its arrays are not those of this fit")
         except FileNotFoundError:
             return None
-        except (ArchiveError, ValueError, KeyError, AttributeError) as error:
+        except (ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
             raise ValueError(
                 f"{self.path}: expected a checkpoint of this version, got something else or a "
                 f"damaged file ({error}); remove it to begin anew."
             ) from error
-        self._compare(header["identity"])
-        return tuple(arrays.get(name) for name in _ARRAYS), header["trace"]
-
-    def _compare(self, found: dict[str, Any]) -> None:
-        names = sorted(self.identity.keys() | found.keys())
-        other = [name for name in names if self.identity.get(name) != found.get(name)]
         if other:
             raise ValueError(
                 f"{self.path}: belongs to another fit, which differs in {', '.join(other)}; name "
                 "another file, or remove this one to begin anew."
             )
+        return (W, H, b), [[int(point[0]), *point[1:]] for point in trace]
+
+    def _is_sound(self, W: Any, H: Any, b: Any, points: NDArray[Any]) -> bool:
+        """Whether these are finite numbers in the shapes that the fit has written."""
+        sound = [F.shape for F in (W, H)] == [(size, W.shape[1]) for size in self.sizes]
+        sound &= all(str(F.dtype) == self.identity["dtype"] for F in (W, H))
+        sound &= b is None or (b.shape == H.shape[:1] and b.dtype.kind == "f")
+        sound &= points.dtype.kind == "f" and points.shape == (len(points), 4)
+        finite = all(np.isfinite(part).all() for part in (W, H, points) if sound)
+        return bool(sound and finite and (points[:, 0] == range(len(points))).all())
 
 
 def array_checksum(array: Any, before: int = 0) -> int:

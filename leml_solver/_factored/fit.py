@@ -680,7 +680,7 @@ class Fit:
             "start": start,
             **{name: getattr(options, name) for name in ("intercept", "order", "warm_start_rows")},
         }
-        return Checkpoint(options.checkpoint, identity)
+        return Checkpoint(options.checkpoint, identity, self.problem.shape)
 
     def _data_checksum(self) -> int:
         """Return a number that other features and labels do not have."""

@@ -170,7 +170,8 @@ def cheapest_bound(data: FullData, W: Array, H: Array, penalty: float) -> RankBo
     if d * max(d, L) > _CANDIDATE_SIZE:
         return None
     V = np.linalg.qr(H)[0]
-    ridge = _RIDGE * penalty**2 / (2 * data.scale + _TINY) + data.rounding() * data.feature_size**2
+    scale = max(2 * data.scale, 1e-100)  # all labels may be zero
+    ridge = _RIDGE * penalty**2 / scale + data.rounding() * data.feature_size**2
     A, R = _ridge_regression(data, ridge + _TINY)
     Z_V, A_V = matmul(W, H.T @ V), matmul(A, V)
     inside = data.adjoint(data.Y.times(V) - data.X.times(Z_V))

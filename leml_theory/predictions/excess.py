@@ -41,6 +41,7 @@ _ENTRIES = 3 << 16
 _FEWEST_DRAWS, _MOST_DRAWS = 3, 64
 # Change of the error, relatively, up to which a minimiser counts as one of lower rank.
 _CUT = 0.02
+_MOST_NUMBERS = 10**8  # of the true Z, a minute and a gigabyte
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,8 @@ def predict(
     (0.007, 0.032)
     """
     observation = observation_of(skew, n_labels)
+    if n_features * max(n_features, n_labels) > _MOST_NUMBERS:
+        raise ValueError("`n_features` times itself or `n_labels` must be at most 1e8: Z is drawn.")
 
     def world(rng: np.random.Generator) -> Scenario:
         Z = low_rank_coefficients(n_features, n_labels, rank, rng)

@@ -3,13 +3,13 @@
 import argparse
 import tomllib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from command_line import numbers, whole_number, whole_numbers, words
 from leml_solver.losses import LOSSES
 from leml_theory.sweep.experiments.custom import AXES, DEFAULTS, WORLDS, Grid
 from leml_theory.worlds import LAWS
+from safe_files import read_whole
 
 PICTURE = ("x", "y", "hue", "panel")  # how a grid is drawn, which may change after it is measured
 _LARGEST = 2**60  # points whose binomial counts still are 64-bit numbers
@@ -87,8 +87,8 @@ def _from_file(path: str) -> dict[str, Any]:
     """Read a TOML file; its values are read as those of the options are."""
     known = _options()
     try:
-        content = tomllib.loads(Path(path).read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        content = tomllib.loads(read_whole(path).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"`{path}` is not a TOML file: {error}") from error
     found = {}
     for name, value in content.items():

@@ -528,3 +528,18 @@ def test_layouts_do_not_matter_with_weights_and_starts_are_checked():
         Problem("squared", X, Y).gradient(np.ones((2, 2)))
     with pytest.raises(ValueError, match="`y` must hold real numbers"):
         LEMLClassifier(1).fit(X, np.zeros(30, dtype=[("a", float), ("b", float)]))
+
+
+def test_labels_beyond_32_bits_are_refused_before_memory_is_asked_for():
+    """18 GB were filled first."""
+    with pytest.raises(ValueError, match=r"`Y` must be below 2\^31 rows and columns"):
+        LEMLClassifier(1).fit(X, sparse.csr_array((30, 2**31 + 5)))
+
+
+def test_rows_of_different_lengths_are_named():
+    for call in (
+        lambda: evaluate_scores([[1, 0], [1]], np.ones((2, 2))),
+        lambda: LEMLClassifier(1).fit([[1.0, 2.0], [3.0]], [[1, 0], [0, 1]]),
+    ):
+        with pytest.raises(ValueError, match=r"`[XY]` must be an array, or a list of rows of one"):
+            call()

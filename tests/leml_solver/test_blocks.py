@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from leml_solver import AlternatingOptions, Labels, LEMLClassifier, Problem, fit_factors
 from leml_solver.__main__ import main
+from leml_solver._archives import read_arrays, write_arrays
 from leml_solver._blocked.block import Sent
 from leml_solver._blocked.passes import tree_sum
 from leml_solver._factored import certificate
@@ -497,6 +498,40 @@ def test_a_checkpoint_knows_the_entries_that_are_listed(tmp_path):
         fit_factors(X, one, rank=3, penalty=0.5, options=options)
         with pytest.raises(ValueError, match="another fit, which differs in data;"):
             fit_factors(X, other, rank=3, penalty=0.5, options=options)
+
+
+def test_checkpoints_that_fits_do_not_write_are_refused(tmp_path):
+    """Factors of other shapes went into compiled loops, and other texts ended in raw errors."""
+    X, Y = np.eye(6, 4), np.eye(6, 3)
+    options = replace(QUICK, checkpoint=tmp_path / "c")
+    expected = fit_factors(X, Y, rank=2, penalty=0.1, options=options)
+    arrays = read_arrays(tmp_path / "c")
+    header = json.loads(arrays.pop("header").tobytes())
+    strange = [
+        {"header": text}
+        for text in (b"[1]", b"[" * 10**5, b"{}", b"\xff", *(
+            json.dumps(header | change).encode()
+            for change in (
+                {"format": 1}, {"identity": [1]}, {"identity": None}, {"trace": []},
+                {"trace": None}, {"trace": [[0]]}, {"trace": [["a"] * 4]},
+                {"trace": [[1, 2.5, 0, 0]]},
+            )
+        ))
+    ]  # fmt: skip
+    W, H = arrays["W"], arrays["H"]
+    strange += [{"W": W[:, :1]}, {"W": W[:3]}, {"H": H[:1]}, {"H": H.astype(int)}, {"b": W}]
+    strange += [{"W": W * np.nan}, {"W": W.astype(np.float32)}, {"H": H.astype(str)}]
+    for change in strange:
+        text = change.pop("header", json.dumps(header).encode())
+        made = {"header": np.frombuffer(text, np.uint8), **arrays, **change}
+        write_arrays(tmp_path / "c", made)
+        with pytest.raises(ValueError, match="expected a checkpoint of this version"):
+            fit_factors(X, Y, rank=2, penalty=0.1, options=options)
+    write_arrays(
+        tmp_path / "c", {"header": np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays}
+    )
+    again = fit_factors(X, Y, rank=2, penalty=0.1, options=options)
+    assert np.array_equal(again.W, expected.W)
 
 
 def test_a_checkpoint_belongs_to_one_fit(tmp_path, monkeypatch):

@@ -33,6 +33,7 @@ from leml_solver import (
     save_model,
 )
 from leml_solver._estimation.defaults import _WEIGHTS
+from leml_solver.readers import Dataset
 
 NO_CERTIFICATE = AlternatingOptions(certify=False)
 
@@ -490,8 +491,6 @@ def test_lists_that_are_none_and_parts_that_are_not_there():
         LEMLClassifierCV().fit(X[:3], Y[:3])
     with pytest.raises(NotFittedError):
         LEMLClassifierCV().plot_path()
-    with pytest.raises(ValueError, match="blocks must go with a loss other than 'auto'"):
-        LEMLClassifierCV().fit_blocks([])
 
 
 def test_one_part_held_out_has_no_standard_error():
@@ -500,3 +499,23 @@ def test_one_part_held_out_has_no_standard_error():
     split = [(np.arange(40), np.arange(40, 60))]
     model = LEMLClassifierCV(cv=split, scoring=lambda model, _X, _Y: -model.penalty_).fit(X, Y)
     assert model.penalty_ == model.cv_results_["param_penalty"].min()
+
+
+def test_splitters_and_scores_that_are_none():
+    X, Y = toy(n=20)
+    rows = np.arange(10), np.arange(10, 20)
+    for cv in ([(*rows, rows[0])], [rows[0], 5], [None], KFold):
+        with pytest.raises(ValueError, match="`cv` must give pairs"):
+            LEMLClassifierCV([1.0], cv=cv).fit(X, Y)
+    told = "(`scoring` must be a function|The 'scoring' parameter .* Got 3)"
+    for scoring in (3, lambda *_: None, lambda *_: np.ones(2)):
+        with pytest.raises(TypeError, match=told):
+            LEMLClassifierCV([1.0], cv=2, scoring=scoring).fit(X, Y)
+
+
+def test_nothing_is_chosen_from_rows_in_blocks():
+    """The penalty was that of `LEMLClassifier`, whatever `penalties` said."""
+    X, Y = toy(n=20)
+    blocks = [Dataset(sparse.csr_array(X), sparse.csr_array(Y.astype(np.int32)))]
+    with pytest.raises(ValueError, match="and no cv"):
+        LEMLClassifierCV([1000.0]).fit_blocks(blocks)

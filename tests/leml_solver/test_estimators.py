@@ -724,3 +724,36 @@ def test_predictions_do_not_depend_on_the_scale_of_features(loss, missing, size)
     assert other.objective_ == pytest.approx(usual.objective_, rel=1e-6)
     scores = usual.decision_function(X)
     np.testing.assert_allclose(other.decision_function(X * size), scores, atol=0.01)
+
+
+def test_class_weights_of_a_vector_are_a_dict_of_numbers():
+    X, y = toy()[0], np.arange(len(toy()[0])) % 3
+    for weights in ([1, 2], 5, {0: "a"}, {0: {1: 2}}):
+        with pytest.raises(TypeError, match="`class_weight` must be"):
+            classifier(class_weight=weights).fit(X, y)
+    for weights in ({0: 10**400}, {0: -1.0}, {0: np.nan}):
+        with pytest.raises(ValueError, match="`class_weight` must"):
+            classifier(class_weight=weights).fit(X, y)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_accuracy_leaves_out_rows_without_a_class(missing):
+    """`fit` takes them; pandas' NA and None ended in errors from inside scikit-learn."""
+    X, names = toy()[0], np.where(toy()[0][:, 0] > 0, "b", "a").astype(object)
+    some = names.copy()
+    some[::3] = missing
+    model = classifier().fit(X, some)
+    known = np.arange(len(X)) % 3 > 0
+    assert model.score(X, some) == model.score(X[known], names[known])
+    weights = np.arange(1.0, len(X) + 1)
+    expected = model.score(X[known], names[known], weights[known])
+    assert model.score(X, some, weights) == expected
+    assert np.isnan(model.score(X[:1], some[:1]))
+    with pytest.raises(ValueError, match="same number of rows"):
+        model.score(X, some[1:])
+
+
+def test_kernels_that_are_sparse_are_refused():
+    X, Y = toy()
+    with pytest.raises(TypeError, match=r"`kernel\(A, B\)` must be an array"):
+        classifier(penalty="auto", kernel=lambda A, B: A @ B.T).fit(sparse.csr_array(X), Y)

@@ -79,6 +79,22 @@ def test_sparse_rows_whose_defaults_are_not_zero(tmp_path, monkeypatch):
     refused(path, "bytes of memory", labels=1)
 
 
+@pytest.mark.parametrize("header", ["{'shape': (3,", "'''text", "((("])
+def test_types_of_arrays_that_are_no_python(tmp_path, header):
+    """numpy reads them with Python's tokenizer, whose error is of a kind of its own."""
+    array = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+    path = tmp_path / "file.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("X_data.npy", array)
+    refused(path, "not a sound npz file")
+    with pytest.raises(ModelFileError):
+        load_model(path)
+    folder, _ = blocks(tmp_path)
+    (folder / "block-00000" / "X_data.npy").write_bytes(array)
+    with pytest.raises(ReadError, match="missing or damaged"):
+        fit_blocks(folder, rank=1, penalty=1.0)
+
+
 @pytest.mark.parametrize("kind", ["fifo", "device"])
 def test_pipes_and_devices(tmp_path, kind):
     path = tmp_path / "pipe"

@@ -281,3 +281,20 @@ def test_fewer_labels_than_five_need_no_ks():
     Y, scores = np.eye(3), np.arange(9.0).reshape(3, 3)
     assert evaluate_rows(Y, scores).top_k.keys() == {1, 3}
     assert evaluate_scores(Y, scores).top_k.keys() == {1, 3}
+
+
+def test_scores_are_numbers_in_the_shape_they_promise():
+    """Of NaN the first were the best; missing rows were what memory held, missing columns zero."""
+    Y = np.tile(np.eye(3), (2, 1))
+    for block in (
+        lambda i, j: np.full((j - i, 3), np.nan),
+        lambda i, j: np.ones((j - i - 1, 3)),
+        lambda i, j: np.ones((j - i, 2)),
+        lambda i, j: np.ones((j - i, 3), complex),
+        lambda _i, _j: None,
+    ):
+        made = BlockScores(block, (6, 3))
+        for measure in (lambda: top_k(made, 1), lambda: evaluate_rows(Y, made)):  # noqa: B023
+            with pytest.raises(ValueError, match="`scores` must"):
+                measure()
+    assert top_k(np.ones((1, 3), bool), 1)[0] == 0

@@ -280,3 +280,13 @@ def test_a_search_is_saved_as_the_model_it_chose(tmp_path):
         save_model(model.fit(X, Y), tmp_path / "m")
         loaded = load_model(tmp_path / "m")
         assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+def test_a_pipeline_knows_its_width_though_a_step_was_never_fitted(tmp_path):
+    """`n_features_in_` was that of the last step, and rows of that width ended in an error."""
+    svd = TruncatedSVD(2, random_state=0).fit(X)
+    model = LEMLClassifier(1, random_state=0).fit(svd.transform(X), Y)
+    save_model(make_pipeline(Normalizer(), svd, model), tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.n_features_in_ == loaded.steps[0][1].n_features_in_ == 4
+    assert loaded.predict(X).shape == Y.shape

@@ -539,3 +539,10 @@ def test_no_gap_is_negative_where_the_rank_does_not_bind():
         Y, penalty = rng.normal(size=(n, L)), 10.0 ** rng.uniform(-6, 1)
         found = minimise_rank(X, Y, min(d, L), penalty, intercept=bool(seed % 2))
         assert found.certificate.rank_gap >= 0
+
+
+def test_labels_that_are_all_zero_have_a_certificate():
+    """A penalty of 1e6 relative to nothing was an infinite ridge."""
+    found = minimise_rank(np.eye(4, 3), np.zeros((4, 2)), 1, 1e6)
+    assert not found.W.any() or not found.H.any()
+    assert found.certificate.rank_gap >= 0

@@ -1,6 +1,7 @@
 """Grids of one's own from the shell: files, what is stored, pictures along any axis, tables."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -321,3 +322,20 @@ def test_what_a_grid_cannot_mean_is_refused_in_terms_of_options(tmp_path, capsys
     ):
         assert run("--n", 30, "--d", 2, *given, "--out", tmp_path) == 2
         assert message in capsys.readouterr().err
+
+
+def test_grid_files_that_are_none_end_in_one_line(tmp_path, capsys):
+    """Nested lists raised, pipes blocked, and millions of combinations ran for minutes."""
+    path = tmp_path / "grid.toml"
+    many = list(range(2, 400))
+    for text, message in (
+        (f"n = {'[' * 2000}{']' * 2000}", "not a TOML file"),
+        (f"n = {many}\nL = {many}", "at most 100000 combinations, got 158404"),
+    ):
+        path.write_text(text)
+        assert run("--grid", path, "--dry-run") == 2
+        assert message in capsys.readouterr().err
+    path.unlink()
+    os.mkfifo(path)
+    assert run("--grid", path, "--dry-run") == 2
+    assert "Not a regular file" in capsys.readouterr().err

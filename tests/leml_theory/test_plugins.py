@@ -261,3 +261,10 @@ def test_a_formula_must_answer_with_its_own_name(own_names):
         bound(random_world(np.random.default_rng(3), 8).setting("trace"))
     with pytest.raises(TypeError, match="FailedAssumption"):
         BoundValue("mine", 1.0, ("needs luck",))
+
+
+def test_a_plugin_that_exits_does_not_end_the_command_as_if_all_were_well(tmp_path, capsys):
+    path = tmp_path / "leaves.py"
+    path.write_text("import sys\nsys.exit()\n")
+    assert main(["--plugin", str(path), "--dry-run"]) == 2
+    assert "raised SystemExit in line 2" in capsys.readouterr().err

@@ -233,3 +233,10 @@ def test_half_integers_correct_the_size():
     predicted = sharp.spectral_norm(8, np.ones(8))
     assert abs(norms.mean() - predicted) < abs(norms.mean() - plain)
     assert abs(norms.mean() / predicted - 1) < 0.02  # what is left of order 1/8^2
+
+
+def test_predictions_for_worlds_too_large_to_draw_are_refused():
+    """Memory filled up first, or numpy said 'Maximum allowed dimension exceeded'."""
+    for d, L in ((32, 10**8), (10**5, 2), (2**64, 3)):
+        with pytest.raises(ValueError, match="`n_features` times itself or `n_labels`"):
+            sharp.predict(100, d, L)

@@ -50,6 +50,7 @@ _AVERAGED = ("n", "d", "L", "skew", "law")  # what the averages beside a risk de
 # With more points a sample's excess is below the error of a least risk that is itself sampled.
 _MOST_SAMPLED = 10_000
 
+_MOST_PLACES = 100_000  # each is looked at before anything is measured, in 0.1 ms
 _FIRST_BATCH = 20  # draws before the first look at a precision
 
 Place = dict[str, Any]
@@ -116,6 +117,8 @@ class Grid:
         for axis in ("x", "y", "hue", "panel"):
             if full[axis] and full[axis] != "ball":
                 one_of(full[axis], axis, AXES)
+        if (count := math.prod(len(full[axis] or [1]) for axis in AXES)) > _MOST_PLACES:
+            raise ValueError(f"A grid must have at most {_MOST_PLACES} combinations, got {count}.")
         for place in self.places():
             _check(place)
 
