@@ -65,23 +65,6 @@ class Contender:
 
 
 @dataclass(frozen=True, eq=False)
-class Ours:
-    """An estimator of this project."""
-
-    estimator: Any
-    n_bytes: int
-    n_labels: int
-
-    def best(self, X):
-        """Return the best labels without n x L memory."""
-        return self.estimator.predict_topk(X, min(TOP, self.n_labels))
-
-    def scores(self, X):
-        """Return the scores of all labels."""
-        return self.estimator.decision_function(X)
-
-
-@dataclass(frozen=True, eq=False)
 class SklearnModel:
     """An estimator of scikit-learn with a decision function."""
 
@@ -96,6 +79,17 @@ class SklearnModel:
     def scores(self, X):
         """Return the scores of all labels."""
         return self.estimator.decision_function(X)
+
+
+@dataclass(frozen=True, eq=False)
+class Ours(SklearnModel):
+    """An estimator of this project."""
+
+    n_labels: int
+
+    def best(self, X):
+        """Return the best labels without n x L memory."""
+        return self.estimator.predict_topk(X, min(TOP, self.n_labels))
 
 
 @dataclass(frozen=True, eq=False)

@@ -228,7 +228,9 @@ class LowRankEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Scored
     def _latent(self, X: Any) -> Array:
         """Return X W for checked X, with the kernel in place of X if there is one."""
         if getattr(self, "X_fit_", None) is not None:
-            X = self.kernel(X, self.X_fit_)
+            X = np.asarray(self.kernel(X, self.X_fit_), dtype=np.float64)
+            if X.shape[1:] != self.W_.shape[:1]:
+                raise ValueError(f"`kernel` must give {len(self.W_)} columns, got shape {X.shape}.")
         if self.unit_rows_:
             X = normalize(X)
         return np.asarray(X @ self.W_) if sparse.issparse(X) else matmul(X, self.W_)

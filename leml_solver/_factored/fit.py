@@ -672,7 +672,7 @@ class Fit:
         identity = {
             "data": self._data_checksum(),
             "dtype": str(self.problem.matrix.dtype),
-            "loss": self.problem.loss.name,
+            "loss": f"{self.problem.loss.name}{getattr(self.problem.loss, '__dict__', '') or ''}",
             "rank": self.rank,
             "penalty": self.penalty,
             "method": repr(options.plan),

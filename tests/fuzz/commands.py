@@ -87,7 +87,12 @@ def case(rng: np.random.Generator, folder: Path) -> None:
     paths = {part: str(folder / part) for part in ("data", "model", "out")}
     line = [word.format(**paths) if word[:1] == "{" else word for word in line]
     out, said = io.TextIOWrapper(io.BytesIO(), "utf-8", "replace"), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+    # There, as an odd word may be taken for the name of a file to write.
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(said),
+    ):
         status = exit_status(MAINS[name], line)
     assert status in (0, 1, 2), (line, status)
     assert "Traceback" not in said.getvalue(), (line, said.getvalue())

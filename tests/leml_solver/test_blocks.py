@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import weakref
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 
@@ -26,6 +27,7 @@ from leml_solver._factored import certificate
 from leml_solver._linalg.matrices import SparseMatrix, TiledMatrix
 from leml_solver.algorithms import FAST, certify_factors
 from leml_solver.blocks import BlockFolder, as_source, fit_blocks, predict_topk, write_blocks
+from leml_solver.losses import Squared
 from leml_solver.readers import Dataset, ReadError, read
 
 N, D, L = 120, 30, 9
@@ -561,6 +563,14 @@ def test_a_checkpoint_belongs_to_one_fit(tmp_path, monkeypatch):
         arguments = {"rank": 3, "penalty": 0.5, "options": options, **change}
         with pytest.raises(ValueError, match=f"another fit, which differs in {name};"):
             fit_factors(*arrays, **arguments)
+    own = type("Own", (Squared,), {})()
+    for width in (1.0, 2.0):  # a parameter of a loss of one's own
+        vars(own)["width"] = width
+        arguments = {"rank": 3, "penalty": 0.5, "loss": own}
+        arguments["options"] = replace(options, checkpoint=tmp_path / "own")
+        differs = pytest.raises(ValueError, match="differs in loss;")
+        with differs if width == 2.0 else nullcontext():
+            fit_factors(X, Y, **arguments)
     (tmp_path / "c").write_bytes((tmp_path / "c").read_bytes()[:-100])
     with pytest.raises(ValueError, match="damaged"):
         fit_factors(X, Y, rank=3, penalty=0.5, options=options)

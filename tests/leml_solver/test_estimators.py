@@ -753,6 +753,13 @@ def test_accuracy_leaves_out_rows_without_a_class(missing):
         model.score(X, some[1:])
 
 
+def test_a_kernel_of_another_shape_when_it_predicts_is_named():
+    X, Y = toy(n=20)
+    model = classifier(rank=2, kernel=lambda A, B: A @ B.T if len(A) == 20 else A).fit(X, Y)
+    with pytest.raises(ValueError, match=r"`kernel` must give 20 columns, got shape \(3, "):
+        model.predict(X[:3])
+
+
 def test_kernels_that_are_sparse_are_refused():
     X, Y = toy()
     with pytest.raises(TypeError, match=r"`kernel\(A, B\)` must be an array"):
