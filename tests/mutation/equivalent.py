@@ -186,13 +186,6 @@ EQUIVALENT: dict[Key, str] = {
         0,
     ): SPEED_ONLY + "a residual at the tolerance to the last bit, or zero, which moves nothing",
     (
-        LINALG + "conjugate_gradient.py",
-        "ratio",
-        "return np.where(positive, numerator / np.where(positive, denominator, 1.0), 0.0)",
-        "return np.where(positive, numerator / np.where(positive, denominator, 2.0), 0.0)",
-        0,
-    ): "where the denominator is not positive the quotient is not used",
-    (
         FACTORED + "entry_sums.py",
         "SparseEntries.curvatures",
         "if type(self.loss) is Squared:",
