@@ -704,7 +704,8 @@ class Fit:
         if len(trace) > 1 and _converged(trace, self.options.tol):  # a fit that had ended
             return FitStatus.CONVERGED
         seconds = expected_seconds(self.problem, self.rank, self.options.plan)
-        length = f"about {float(f'{seconds:.1g}'):g}" if seconds >= 0.01 else "less than 0.01"
+        rounded = float(f"{seconds:.1g}")
+        length = f"about {rounded:g}" if seconds >= 0.01 else "less than 0.01"
         shown, about = self.options.progress, f"{length} s each"
         with progress_bar(self.options.max_iter, shown, "iteration", about) as bar:
             if bar is not None:

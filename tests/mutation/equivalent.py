@@ -66,8 +66,8 @@ EQUIVALENT: dict[Key, str] = {
     (
         FACTORED + "fit.py",
         "Fit._alternate",
-        "length = f\"about {float(f'{seconds:.1g}'):g}\" if seconds >= 0.01 else 'less than 0.01'",
-        "length = f\"about {float(f'{seconds:.1g}'):g}\" if seconds > 0.01 else 'less than 0.01'",
+        "length = f'about {rounded:g}' if seconds >= 0.01 else 'less than 0.01'",
+        "length = f'about {rounded:g}' if seconds > 0.01 else 'less than 0.01'",
         0,
     ): "only an estimate of exactly 0.01 s is told otherwise",
     (
