@@ -199,7 +199,7 @@ def test_linear_labels_of_one_s_own_are_predicted_like_ours():
         )
         for labels in (LinearLabels(Z, 0.7), OwnLinear(Z, 0.7))
     ]
-    assert found[0] == found[1]
+    assert repr(found[0]) == repr(found[1])  # every digit; a NaN in them equals no other
     assert not found[1]["trace"].reason
     unknown = Scenario(IsotropicGaussian(4), OwnLinear(Z, None), UniformLabels(6))
     refused = predict_world(unknown, 600, rng=np.random.default_rng(0))["trace"].reason
