@@ -71,6 +71,20 @@ EQUIVALENT: dict[Key, str] = {
         0,
     ): "only an estimate of exactly 0.01 s is told otherwise",
     (
+        FACTORED + "rank_bound.py",
+        "cheapest_bound",
+        "scale = max(2 * data.scale, 1e-100)",
+        "scale = max(4 * data.scale, 1e-100)",
+        0,
+    ): "any ridge gives a valid bound; this is as near to a good one",
+    (
+        FACTORED + "rank_bound.py",
+        "cheapest_bound",
+        "scale = max(2 * data.scale, 1e-100)",
+        "scale = max(2 * data.scale, 2e-100)",
+        0,
+    ): "any ridge gives a valid bound; labels that are all zero need a finite one",
+    (
         FACTORED + "certificate.py",
         "trace_norm",
         "R, S = (scipy.linalg.qr(F, mode='r', check_finite=False)[0][:F.shape[1]] for F in (W, H))",

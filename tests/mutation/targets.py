@@ -45,6 +45,8 @@ ESTIMATED = tuple(
         "balanced_classes_find_rare_positives",
         "propensities_make_recorded_positives_count_more",
         "labels_of_one_class_have_nothing_to_balance",
+        "accuracy_leaves_out_rows_without_a_class",
+        "class_weights_of_a_vector_are_a_dict_of_numbers",
         "propensities_of_listed_labels_count_positives_only",
         "unbiased_labels_stay_dense_or_sparse",
         "a_threshold_that_predicts_as_many_labels_as_there_are",
