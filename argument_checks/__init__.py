@@ -190,9 +190,7 @@ def finite_array(value: Any, name: str, ndim: int, dtype: Any = np.float64) -> N
         raise ValueError(f"`{name}` must not be empty, got shape {array.shape}.")
     if not np.isfinite(array).all():
         bad = int(array.size - np.isfinite(array).sum())
-        raise ValueError(
-            f"`{name}` must be finite, got {bad} NaN or infinite entries; remove them."
-        )
+        raise ValueError(f"`{name}` must be finite, got {bad} NaN or infinite entries; drop them.")
     return array
 
 

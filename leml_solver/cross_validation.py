@@ -209,9 +209,7 @@ class _CrossValidated(LowRankEstimator):
         try:
             return float(scorer(model, part.X_held, part.y_held()))
         except TypeError as error:
-            raise TypeError(
-                f"`scoring` must be a function that gives a number ({error})."
-            ) from error
+            raise TypeError(f"`scoring` must be a function giving a number ({error}).") from error
 
     def _may_be_logistic(self, X: Any, labels: Labels) -> bool:
         """Whether the logistic loss is possible too, and costs about what the squared one does."""

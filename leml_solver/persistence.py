@@ -183,9 +183,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{error} It is not a model file, or it is damaged.") from error
     header = _header(arrays.pop("header", None), path)
     if header.get("sha256") != _digest(header, arrays):
-        raise ModelFileError(
-            f"{path}: the checksum does not match; the file is damaged, copy it again."
-        )
+        raise ModelFileError(f"{path}: the checksum does not match; it is damaged, copy it again.")
     try:
         model = _restored(header, arrays)
         steps = [_step(number, step, arrays) for number, step in enumerate(header.get("steps", ()))]
@@ -194,9 +192,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         check_pipeline(steps, model, name)
         return Pipeline([*steps, (name, model)]) if header.get("pipeline") else model
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise ModelFileError(
-            f"{path}: parts of the model do not fit together ({error})."
-        ) from error
+        raise ModelFileError(f"{path}: parts of it do not fit together ({error}).") from error
 
 
 def _plain(value: Any, name: str) -> NDArray[Any]:
@@ -256,9 +252,7 @@ def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
 
 def _header(text: NDArray[Any] | None, path: Any) -> dict[str, Any]:
     if text is None or text.dtype != np.uint8 or text.ndim != 1:
-        raise ModelFileError(
-            f"{path}: expected a model written by save_model, got another npz file."
-        )
+        raise ModelFileError(f"{path}: expected a model written by save_model, got another npz.")
     try:
         header = json.loads(text.tobytes().decode())
     except (ValueError, RecursionError) as error:

@@ -202,9 +202,7 @@ def register_experiment(experiment: Experiment) -> Experiment:
     name = experiment.id
     _check_call(experiment.plan, "The plan of `experiment`", "preset")
     if not re.fullmatch(r"[\w-]+", name) or name == GRID:
-        raise ValueError(
-            f"`id` must be letters, digits, '-' or '_', and not '{GRID}', got {name!r}."
-        )
+        raise ValueError(f"`id` must be letters, digits, '-' or '_', not '{GRID}', got {name!r}.")
     if name not in EXPERIMENTS and name.upper() in map(str.upper, EXPERIMENTS):
         raise ValueError(f"`id` must differ from the others in more than case, got {name!r}.")
     _register(EXPERIMENTS, name, experiment, "experiment")

@@ -7,7 +7,7 @@ and how many of them there are, leaves every bit as it is.
 import mmap
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leml_solver._blocked.block import Block, Sent, Sums
-from leml_solver._linalg.threads import one_thread, thread_count
+from leml_solver._linalg.threads import one_thread, pool, thread_count
 
 Work = Callable[..., Sums]
 
@@ -55,16 +55,20 @@ class LocalPasses:
     def _each(self, work: Work, arguments: tuple[Any, ...]) -> Iterator[Sums]:
         """Yield what each block gives, in order; few results wait at a time."""
         threads = min(thread_count(), len(self.blocks))
-        with ThreadPoolExecutor(threads) as pool:
-            waiting: deque[Future[Sums]] = deque()
+        waiting: deque[Callable[[], Sums]] = deque()
+        try:
             for number, block in enumerate(self.blocks):
                 if len(waiting) > threads:
-                    yield waiting.popleft().result()
+                    yield waiting.popleft()()
                 for later in self.blocks[number + threads : number + threads + 1]:
                     _ask_for(later)
-                waiting.append(pool.submit(run_alone, work, block, arguments))
+                waiting.append(pool(threads).submit(run_alone, work, block, arguments))
             while waiting:
-                yield waiting.popleft().result()
+                yield waiting.popleft()()
+        finally:
+            for result in waiting:  # nothing goes on behind an error
+                with suppress(Exception):
+                    result()
 
 
 def run_alone(work: Work, block: Block, arguments: tuple[Any, ...]) -> Sums:

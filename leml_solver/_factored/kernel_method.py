@@ -63,14 +63,10 @@ def kernel_features(K: Any) -> tuple[Array, Array]:
     """
     K = finite_array(K, "K", 2)
     if K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"The kernel matrix must be square, points by points, got shape {K.shape}."
-        )
+        raise ValueError(f"The kernel matrix must be square, points by points, got {K.shape}.")
     size = float(np.abs(K).max())
     if np.abs(K - K.T).max() > 1e-8 * size:
-        raise ValueError(
-            "The kernel matrix K must be symmetric, got K - K^T of size above 1e-8 |K|."
-        )
+        raise ValueError("The kernel matrix must be symmetric, got K - K^T of size above 1e-8 |K|.")
     values, vectors = scipy.linalg.eigh(0.5 * (K + K.T))
     floor = len(K) * np.finfo(np.float64).eps * max(values[-1], 0.0)
     if values[0] < -1e-8 * max(values[-1], size):

@@ -7,12 +7,13 @@ by spinning, which on a busy machine makes two threads a hundred times slower th
 
 import os
 import sys
+from _thread import start_new_thread
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
+from queue import SimpleQueue
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -180,14 +181,45 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-@cache
-def _pool(size: int) -> ThreadPoolExecutor:
-    """Return a pool of threads, kept for the life of the process."""
-    return ThreadPoolExecutor(size, thread_name_prefix="leml")
+class _Pool:
+    """Threads that take work from a queue written in C, which Ctrl-C leaves whole.
 
+    In the Python code of `concurrent.futures` it leaves locks held, for which others wait for ever.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        for _ in range(size):
+            start_new_thread(self._work, ())
+
+    def _work(self) -> None:
+        while True:
+            self._tasks.get()()
+
+    def submit(self, function: Callable[..., _Result], *arguments: Any) -> Callable[[], _Result]:
+        """Have a thread call a function; return what waits for its result or raises its error."""
+        answers: SimpleQueue[Any] = SimpleQueue()
+
+        def task() -> None:
+            try:
+                answers.put((function(*arguments), None))
+            except BaseException as error:
+                answers.put((None, error))
+
+        def result() -> _Result:
+            value, error = answers.get()
+            if error is not None:
+                raise error
+            return value  # type: ignore[no-any-return]
+
+        self._tasks.put(task)
+        return result
+
+
+pool = cache(_Pool)
 
 if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=pool.cache_clear)
     # A child forked while another thread is inside BLAS's own setter would inherit its locks.
     os.register_at_fork(
         before=_held.lock.acquire,
@@ -203,7 +235,7 @@ def parallel_map(
     size = thread_count()
     if size == 1 or not worth or len(parts) == 1:
         return [function(part) for part in parts]
-    return list(_pool(size).map(function, parts))
+    return [result() for result in [pool(size).submit(function, part) for part in parts]]
 
 
 def even_rows(n_rows: int, work: float, threshold: float = SHARED_LOOP) -> list[Rows]:

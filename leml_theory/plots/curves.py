@@ -114,8 +114,7 @@ def lone_mark(value: Array, linestyle: Line, linewidth: float) -> dict[str, Any]
     ends = np.append(ends[ends < _LONE], _LONE) - _LONE / 2
     moves = [Path.MOVETO, Path.LINETO] * (len(ends) // 2)
     piece = Path(np.column_stack([ends, 0 * ends])[: len(moves)], moves)
-    style = {"marker": piece, "markersize": _LONE, "linestyle": "none"}
-    return style | {"markeredgewidth": linewidth}
+    return {"marker": piece, "markersize": _LONE, "mew": linewidth, "linestyle": "none"}
 
 
 def slope_text(points: pd.DataFrame, panel: Panel) -> str:

@@ -52,9 +52,7 @@ def plain_value(value: Any, name: str) -> Any:
 def _plain_name(key: Any, name: str) -> str:
     """Return the name of a value, which must be a text."""
     if type(key) is not str:
-        raise TypeError(
-            f"The names in `{name}` must be strings, got {key!r} ({type(key).__name__})."
-        )
+        raise TypeError(f"Names in `{name}` must be strings, got {key!r} ({type(key).__name__}).")
     _check_text(key, name)
     return key
 

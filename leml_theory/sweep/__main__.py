@@ -146,9 +146,7 @@ def _chosen(options: argparse.Namespace) -> tuple[list[Experiment], dict[str, An
         ids = options.only or list(EXPERIMENTS)
         return [EXPERIMENTS[name] for name in ids], {"preset": options.preset, "experiments": ids}
     if options.only:
-        raise ValueError(
-            "--only chooses experiments and cannot be combined with a grid of your own."
-        )
+        raise ValueError("--only chooses experiments and cannot go with a grid of your own.")
     return [grid.experiment()], {"experiments": [GRID], "grid": dict(grid.spec)}
 
 

@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 import threadpoolctl
 from joblib import Parallel, delayed
+from scipy import sparse
 
 from leml_solver import AlternatingOptions, LEMLClassifier, TraceBall, fit_factors, minimise
 from leml_solver._linalg.threads import _held, limit_threads
 from leml_solver.baselines import BinaryRelevanceClassifier, CPLSTClassifier
+from leml_solver.blocks import fit_blocks
 from leml_solver.problem import Problem
 
 ROUNDS = [24, pytest.param(200, marks=pytest.mark.long)]
@@ -228,3 +230,28 @@ def test_interrupts_at_random_moments(serial, rounds):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
     assert interrupted == rounds
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in a __del__
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_interrupts_while_threads_share_rows_in_blocks(rounds):
+    """In a pool of `concurrent.futures` they left locks held: some later fit never ended."""
+    rng = np.random.default_rng(2)
+    X, Y = (sparse.csr_array(rng.random((600, size)) < 0.2, dtype=float) for size in (20, 9))
+    blocks = [(X[start : start + 100], Y[start : start + 100]) for start in range(0, 600, 100)]
+    options = AlternatingOptions(max_iter=3, tol=0.0, certify=False)
+
+    def fit():
+        return fit_blocks(blocks, rank=3, penalty=1.0, options=options).W.tobytes()
+
+    expected, handler = fit(), signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for _ in range(20 * rounds):
+            with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the alarm may ring anywhere
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 1e-2))
+                while True:
+                    fit()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    assert fit() == expected

@@ -119,7 +119,7 @@ def test_cells_survive_pickling_and_show_their_parameters():
         ({"x": np.zeros(2)}, TypeError, "`parameters.x` must be a number.*ndarray"),
         ({"x": {1, 2}}, TypeError, "`parameters.x` must be a number.*set"),
         ({"x": 1j}, TypeError, "`parameters.x` must be a number.*complex"),
-        ({1: 2}, TypeError, "names in `parameters` must be strings, got 1"),
+        ({1: 2}, TypeError, "Names in `parameters` must be strings, got 1"),
         ({"x": "\ud83d"}, ValueError, "`parameters.x` must be text that UTF-8 can encode"),
         ([1], TypeError, "`parameters` must map names to values, got"),
     ],

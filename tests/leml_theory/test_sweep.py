@@ -152,7 +152,7 @@ def test_wrong_usage_ends_with_two_and_says_why(arguments, message, capsys):
         (["--world", "planted:2"], "planted:CORRELATION"),
         (["--loss", "cubic"], "`loss` must be one of 'linear'"),
         (["--solver", "magic"], "`solver` must be one of 'exact', 'leml'"),
-        ([*GRID, "--only", "X1"], "cannot be combined"),
+        ([*GRID, "--only", "X1"], "cannot go with a grid"),
         ([*GRID, "--skew", "zipf"], "zipf:EXPONENT"),
         ([*GRID, "--world", "planted", "--s", "2"], "planted world needs"),
         ([*GRID, "--s", "9"], "more labels per point than"),
