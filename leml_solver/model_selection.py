@@ -195,7 +195,7 @@ def estimator_scores(estimator: Any, X: Any) -> BlockScores:
         return np.asarray(estimator.decision_function(_safe_indexing(rows, slice(start, stop))))
 
     if not hasattr(estimator, "decision_function"):
-        raise TypeError(f"`estimator` must have decision_function, got {type(estimator).__name__}.")
+        raise TypeError(f"`estimator` needs a decision_function, got {type(estimator).__name__}.")
     if (first := block(0, 1)).ndim != 2:
         raise ValueError("`estimator` must give a score for each label, got one of two classes.")
     return BlockScores(block, (_num_samples(X), first.shape[1]))

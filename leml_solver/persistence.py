@@ -252,7 +252,7 @@ def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
 
 def _header(text: NDArray[Any] | None, path: Any) -> dict[str, Any]:
     if text is None or text.dtype != np.uint8 or text.ndim != 1:
-        raise ModelFileError(f"{path}: expected a model written by save_model, got another npz.")
+        raise ModelFileError(f"{path}: expected a model written by save_model, got another file.")
     try:
         header = json.loads(text.tobytes().decode())
     except (ValueError, RecursionError) as error:

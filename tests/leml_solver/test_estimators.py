@@ -422,7 +422,7 @@ def test_scorers_are_the_metrics():
         MultiLabelScorer("f1")
     with pytest.raises(ValueError, match="label matrix"):
         MultiLabelScorer()(model, X, Y[:, 0])
-    with pytest.raises(TypeError, match="`estimator` must have decision_function, got LEMLReg"):
+    with pytest.raises(TypeError, match="`estimator` needs a decision_function, got LEMLReg"):
         MultiLabelScorer()(LEMLRegressor().fit(X, Y), X, Y)
     with pytest.raises(ValueError, match="`estimator` must give a score for each label"):
         MultiLabelScorer()(classifier().fit(X, X[:, 0] > 0), X, Y)
